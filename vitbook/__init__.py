@@ -1,0 +1,37 @@
+"""The Vision Transformer, executed: one room a step, one function an equation.
+
+Names load when first used, so that ``import vitbook`` stays fast and counting parameters never imports torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+_ROOMS = {
+    "config": ("VARIANTS", "ViTConfig"),
+    "counting": ("count_parameters",),
+    "library.checkpoints": ("Checkpoint", "CheckpointError", "load_checkpoint"),
+    "library.reference": ("compare",),
+    "model": ("run",),
+    "numpy_block": ("vit_encoder_block",),
+    "pictures": ("PICTURES", "PictureError", "load_picture"),
+    "pixels": ("preprocess",),
+    "trace": ("Trace", "Weights"),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = sorted([*_HOME, "__version__"])
+
+
+def __getattr__(name: str):
+    if name in _HOME:
+        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'vitbook' has no attribute {name!r}; it offers {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return __all__
