@@ -18,7 +18,9 @@ _ROOMS = {
     "numpy_block": ("vit_encoder_block",),
     "pictures": ("PICTURES", "PictureError", "load_picture"),
     "pixels": ("preprocess",),
-    "trace": ("Trace", "Weights"),
+    "trace": ("Trace",),
+    "weights": ("Weights",),
+    "exercises": ("check",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

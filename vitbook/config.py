@@ -43,7 +43,9 @@ class ViTConfig:
                     f"choose a multiple of {self.P}"
                 )
         if self.D % self.heads:
-            raise ValueError(f"D = {self.D} cannot be shared equally among {self.heads} heads; D must be a multiple of heads")
+            raise ValueError(
+                f"D = {self.D} cannot be shared equally among {self.heads} heads; D must be a multiple of heads"
+            )
         if not isinstance(self.eps, float | int) or not 0 <= self.eps < float("inf"):
             raise ValueError(f"eps must be a finite number >= 0, got {self.eps!r}")
         if self.activation not in ACTIVATIONS:

@@ -1,0 +1,128 @@
+"""What a checkpoint knows: every learned number, under the paper's letters.
+
+Matrices are stored as the equations multiply them, ``x W``: rows are inputs, columns are outputs.
+Biases are in the released models, though no equation of the paper shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+
+import torch
+from torch import Tensor
+
+from vitbook.config import ViTConfig
+
+
+@dataclass(frozen=True, eq=False)
+class LayerWeights:
+    """One encoder layer (Eq. 2 and 3).
+
+    gamma_1, beta_1 (D,): the LayerNorm before attention.  U_q, U_k, U_v (D, D): Eq. 5 for all heads, head h in columns
+    (h-1) D_h to h D_h.  b_q, b_k, b_v (D,), zeros where the checkpoint has none.  U_msa (D, D), b_msa (D,): Eq. 8.
+    gamma_2, beta_2 (D,): the LayerNorm before the MLP.  W_1 (D, M), b_1 (M,), W_2 (M, D), b_2 (D,): the MLP.
+    """
+
+    gamma_1: Tensor
+    beta_1: Tensor
+    U_q: Tensor
+    U_k: Tensor
+    U_v: Tensor
+    b_q: Tensor
+    b_k: Tensor
+    b_v: Tensor
+    U_msa: Tensor
+    b_msa: Tensor
+    gamma_2: Tensor
+    beta_2: Tensor
+    W_1: Tensor
+    b_1: Tensor
+    W_2: Tensor
+    b_2: Tensor
+
+    @staticmethod
+    def shapes(config: ViTConfig) -> dict[str, tuple[int, ...]]:
+        """Name -> shape of every tensor of a layer."""
+        D, M = config.D, config.M
+        wide = {"U_q": (D, D), "U_k": (D, D), "U_v": (D, D), "U_msa": (D, D), "W_1": (D, M), "b_1": (M,), "W_2": (M, D)}
+        return {field.name: wide.get(field.name, (D,)) for field in fields(LayerWeights)}
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """All of Eq. 1 to 4, and the head where there is one.
+
+    E (P²C, D), b_E (D,): the patch projection; the P²C numbers of a patch run channel, row, column.
+    x_class (1, D), E_pos (N+1, D): Eq. 1, row 0 belongs to [class].  layers: L times `LayerWeights`.
+    gamma, beta (D,): the LayerNorm of Eq. 4.  W_head (D, K), b_head (K,): the classifier, or None.
+
+    Raises ValueError when a tensor is absent, has another shape than the config says, or holds NaN or infinity.
+    """
+
+    config: ViTConfig
+    E: Tensor
+    b_E: Tensor
+    x_class: Tensor
+    E_pos: Tensor
+    layers: tuple[LayerWeights, ...]
+    gamma: Tensor
+    beta: Tensor
+    W_head: Tensor | None = None
+    b_head: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.layers) != self.config.L:
+            raise ValueError(f"the config says L = {self.config.L} layers, the weights hold {len(self.layers)}")
+        if (self.W_head is None) != (self.b_head is None):
+            raise ValueError("a head needs both W_head and b_head, or neither")
+        expected = self.shapes()
+        for name, tensor in self.named():
+            if tuple(tensor.shape) != expected[name]:
+                raise ValueError(f"{name} must have shape {expected[name]}, got {tuple(tensor.shape)}")
+            if not torch.isfinite(tensor).all():
+                raise ValueError(f"{name} holds NaN or infinite numbers; the checkpoint is damaged")
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Name -> shape of every tensor, in the order of the equations."""
+        c = self.config
+        before = {"E": (c.patch_numbers, c.D), "b_E": (c.D,), "x_class": (1, c.D), "E_pos": (c.N + 1, c.D)}
+        layers = {
+            f"layer {l}: {name}": shape for l in range(1, c.L + 1) for name, shape in LayerWeights.shapes(c).items()
+        }
+        head = {} if self.b_head is None else {"W_head": (c.D, len(self.b_head)), "b_head": (len(self.b_head),)}
+        return before | layers | {"gamma": (c.D,), "beta": (c.D,)} | head
+
+    def named(self) -> Iterator[tuple[str, Tensor]]:
+        """Every tensor with its name, in the order of the equations."""
+        for name in ("E", "b_E", "x_class", "E_pos"):
+            yield name, getattr(self, name)
+        for l, layer in enumerate(self.layers, start=1):
+            for field in fields(layer):
+                yield f"layer {l}: {field.name}", getattr(layer, field.name)
+        for name in ("gamma", "beta", "W_head", "b_head"):
+            if getattr(self, name) is not None:
+                yield name, getattr(self, name)
+
+    def to(self, dtype: torch.dtype) -> Weights:
+        """The same numbers in another floating-point type."""
+
+        def cast(thing):
+            moved = {f.name: getattr(thing, f.name).to(dtype) for f in fields(thing) if _is_tensor(thing, f.name)}
+            return replace(thing, **moved, **({"layers": tuple(map(cast, thing.layers))} if thing is self else {}))
+
+        return cast(self)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The floating-point type of the weights."""
+        return self.E.dtype
+
+    @property
+    def K(self) -> int | None:
+        """Number of classes, or None where the checkpoint has no head."""
+        return None if self.b_head is None else len(self.b_head)
+
+
+def _is_tensor(thing, name: str) -> bool:
+    return isinstance(getattr(thing, name), Tensor)
