@@ -91,3 +91,37 @@ VARIANTS: dict[str, ViTConfig] = {
     "ViT-L/32": _variant(32, *LARGE),
     "ViT-H/14": _variant(14, *HUGE),
 }
+
+
+RESAMPLING = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # Pillow's filters, in its numbering from 0
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """How a checkpoint wants its pictures, read from its files.
+
+    resize: (height, width) in pixels for a straight resize that does not keep the aspect, a whole number for the shorter
+    side, or None for none.  crop: (height, width) cut from the centre afterwards, or None.  resample: Pillow's filter.
+    rescale: what every value 0..255 is multiplied by.  mean, std: one number a channel, on rescaled values.
+
+    Raises ValueError naming the field, what came and what was expected.
+    """
+
+    resize: tuple[int, int] | int | None
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    resample: str = "bilinear"
+    rescale: float = 1 / 255
+    crop: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.resample not in RESAMPLING:
+            raise ValueError(f"resample must be one of {', '.join(RESAMPLING)}, got {self.resample!r}")
+        if len(self.mean) != len(self.std):
+            raise ValueError(f"mean has {len(self.mean)} channels and std {len(self.std)}; they must agree")
+        if not all(s > 0 for s in self.std):
+            raise ValueError(f"std must be positive in every channel, got {self.std}")
+        for name, value in (("resize", self.resize), ("crop", self.crop)):
+            sides = (value,) if isinstance(value, int) else value or (1,)
+            if not all(isinstance(side, int) and side > 0 for side in sides):
+                raise ValueError(f"{name} must be in whole positive pixels, got {value!r}")

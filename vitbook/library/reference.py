@@ -1,0 +1,165 @@
+"""The library as a witness: transformers' own run, held against ours stage by stage.
+
+Float32 alone cannot tell rounding noise from a small mistake.  So every comparison also runs in float64, where noise
+shrinks by eight orders of magnitude and a mistake stays as large as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from vitbook.encoder import layer_norm
+from vitbook.library.checkpoints import Checkpoint
+from vitbook.model import run
+from vitbook.trace import Trace
+
+#: Largest difference allowed at a stage, relative to the stage's largest value.  Float32 keeps about 7 digits and float64
+#: about 16; two orders are left for the noise that a dozen layers of sums gather.
+BOUNDS = {torch.float32: 1e-5, torch.float64: 1e-11}
+
+
+class Disagreement(AssertionError):
+    """Ours and the library's numbers differ by more than rounding explains."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One stage in one precision: largest |ours - library|, largest |library|, and their ratio against its bound."""
+
+    stage: str
+    shape: tuple[int, ...]
+    dtype: str
+    difference: float
+    largest: float
+    bound: float
+
+    @property
+    def relative(self) -> float:
+        """difference / largest; 0 where both are 0."""
+        return self.difference / self.largest if self.largest else self.difference
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the relative difference keeps its bound.  NaN never does."""
+        return self.relative <= self.bound
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All stages of one picture, float32 first, then float64, in the order of the run."""
+
+    checkpoint: str
+    rows: tuple[Row, ...]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __getitem__(self, key: str | tuple[str, str]) -> Row:
+        """comparison["z_3"] is the float32 row of that stage, comparison["z_3", "float64"] its float64 row."""
+        stage, dtype = (key, "float32") if isinstance(key, str) else key
+        for row in self.rows:
+            if (row.stage, row.dtype) == (stage, dtype):
+                return row
+        raise KeyError(f"no stage {stage!r} in {dtype}; stages are {', '.join(self.stages)}")
+
+    @property
+    def stages(self) -> list[str]:
+        """The names of the stages, in the order of the run."""
+        return list(dict.fromkeys(row.stage for row in self.rows))
+
+    def worst(self, dtype: str = "float32") -> Row:
+        """The stage with the largest relative difference in one precision."""
+        return max((row for row in self.rows if row.dtype == dtype), key=lambda row: row.relative)
+
+    def check(self) -> Comparison:
+        """The comparison itself, or `Disagreement` naming the first stage that breaks its bound."""
+        for row in self.rows:
+            if not row.agrees:
+                raise Disagreement(
+                    f"{self.checkpoint}: {row.stage} in {row.dtype} differs from the library by {row.difference:.3g} where the "
+                    f"largest value is {row.largest:.3g}: relative {row.relative:.3g}, allowed {row.bound:.0e}"
+                )
+        return self
+
+    def table(self) -> list[dict[str, object]]:
+        """One dict a stage, with both precisions side by side."""
+        return [
+            {
+                "stage": stage,
+                "shape": self[stage].shape,
+                "largest value": self[stage].largest,
+                "difference (float32)": self[stage].difference,
+                "relative (float32)": self[stage].relative,
+                "relative (float64)": self[stage, "float64"].relative,
+            }
+            for stage in self.stages
+        ]
+
+    def __str__(self) -> str:
+        head = f"{'stage':<18}{'shape':>16}{'largest':>11}{'difference':>12}{'relative':>11}{'in float64':>12}"
+        lines = [
+            f"{r['stage']:<18}{' x '.join(map(str, r['shape'])):>16}{r['largest value']:>11.4g}"
+            f"{r['difference (float32)']:>12.1e}{r['relative (float32)']:>11.1e}{r['relative (float64)']:>12.1e}"
+            for r in self.table()
+        ]
+        return "\n".join([head, *lines])
+
+    __repr__ = __str__
+
+
+def compare(checkpoint: Checkpoint, x: Tensor, library=None) -> Comparison:
+    """Our run against transformers' own eager run of the same checkpoint: every stage, in float32 and in float64.
+
+    x (C, H, W), as `preprocess` returns.  library: another witness of the same function, called with a dtype, in place of
+    `checkpoint.library` (used for the embedded checkpoint before its LayerScale is folded).
+    Raises `Disagreement` when a stage breaks its bound.
+    """
+    library = library or checkpoint.library
+    rows = []
+    for dtype, bound in BOUNDS.items():
+        ours = stages_of_trace(run(checkpoint.to(dtype), x), checkpoint.to(dtype))
+        theirs = stages_of_library(library(dtype), x.to(dtype))
+        if ours.keys() != theirs.keys():
+            raise Disagreement(f"stages differ: {sorted(ours.keys() ^ theirs.keys())} on one side only")
+        for stage, reference in theirs.items():
+            rows.append(_row(stage, ours[stage], reference, str(dtype).removeprefix("torch."), bound))
+    return Comparison(checkpoint.name, tuple(rows)).check()
+
+
+def stages_of_trace(trace: Trace, checkpoint: Checkpoint) -> dict[str, Tensor]:
+    """Stage name -> our tensor, in the order of the run."""
+    weights, out = checkpoint.weights, {"x_p E": trace.embeddings, "z_0": trace.z[0]}
+    for l, layer in enumerate(weights.layers, start=1):
+        out[f"LN, layer {l}"] = layer_norm(trace.z[l - 1], layer.gamma_1, layer.beta_1, weights.config.eps)
+        out[f"A, layer {l}"] = trace.attention(l)
+        out[f"z_{l}"] = trace.z[l]
+    return out | {"y": trace.y} | ({} if trace.logits is None else {"logits": trace.logits})
+
+
+@torch.no_grad()
+def stages_of_library(model, x: Tensor) -> dict[str, Tensor]:
+    """Stage name -> transformers' tensor, in the order of the run.  model: a ViT or a DINOv2, eager attention, in eval mode."""
+    picture = x.unsqueeze(0)
+    output = model(picture, output_hidden_states=True, output_attentions=True)
+    base = getattr(model, "vit", model)
+    z = output.hidden_states
+    out = {"x_p E": base.embeddings.patch_embeddings(picture)[0], "z_0": z[0][0]}
+    layers = base.layers if hasattr(base, "layers") else base.encoder.layer
+    for l, layer in enumerate(layers, start=1):
+        norm = layer.layernorm_before if hasattr(layer, "layernorm_before") else layer.norm1
+        out |= {f"LN, layer {l}": norm(z[l - 1])[0], f"A, layer {l}": output.attentions[l - 1][0], f"z_{l}": z[l][0]}
+    out["y"] = base.layernorm(z[-1])[0, 0]
+    return out | ({"logits": output.logits[0]} if hasattr(output, "logits") else {})
+
+
+def _row(stage: str, ours: Tensor, theirs: Tensor, dtype: str, bound: float) -> Row:
+    if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+        raise Disagreement(
+            f"{stage}: ours is {ours.dtype} {tuple(ours.shape)}, the library's {theirs.dtype} {tuple(theirs.shape)}"
+        )
+    difference, largest = (ours - theirs).abs().max().item(), theirs.abs().max().item()
+    return Row(stage, tuple(theirs.shape), dtype, difference, largest, bound)
