@@ -65,7 +65,7 @@ def self_attention(
     return A @ v
 
 
-def join_heads(sa: PerHead, U_msa: Float[Tensor, "kD_h D"], b_msa: Float[Tensor, D] | None = None) -> Rows:
+def join_heads(sa: PerHead, U_msa: Float[Tensor, "kD_h D"], b_msa: Float[Tensor, "D"] | None = None) -> Rows:
     """Eq. 8: MSA(z) = [SA_1(z); ...; SA_k(z)] U_msa, the heads side by side and mixed by one matrix."""
     side_by_side = sa.transpose(0, 1).flatten(1)  # (heads, tokens, D_h) -> (tokens, heads * D_h)
     msa = side_by_side @ U_msa

@@ -9,7 +9,7 @@ from torch.nn.functional import interpolate
 
 
 def project_patches(
-    x_p: Float[Tensor, "N P2C"], E: Float[Tensor, "P2C D"], b_E: Float[Tensor, D]
+    x_p: Float[Tensor, "N P2C"], E: Float[Tensor, "P2C D"], b_E: Float[Tensor, "D"]
 ) -> Float[Tensor, "N D"]:
     """The x_p E of Eq. 1: every patch times the same matrix, plus the bias that the equation leaves out."""
     return x_p @ E + b_E

@@ -17,7 +17,7 @@ PerHead = Float[Tensor, "heads tokens D_h"]
 
 
 def layer_norm(
-    x: Float[Tensor, "*tokens D"], gamma: Float[Tensor, D], beta: Float[Tensor, D], eps: float
+    x: Float[Tensor, "*tokens D"], gamma: Float[Tensor, "D"], beta: Float[Tensor, "D"], eps: float
 ) -> Tensor:
     """LN of Eq. 2 to 4: gamma (x - mu) / sqrt(var + eps) + beta, on each row alone (Ba et al., 2016).
 
@@ -44,9 +44,9 @@ ACTIVATIONS = {"gelu": gelu, "gelu_tanh": gelu_tanh, "relu": functional.relu}
 def mlp(
     x: Tokens,
     W_1: Float[Tensor, "D M"],
-    b_1: Float[Tensor, M],
+    b_1: Float[Tensor, "M"],
     W_2: Float[Tensor, "M D"],
-    b_2: Float[Tensor, D],
+    b_2: Float[Tensor, "D"],
     activation: str = "gelu",
 ) -> Tokens:
     """MLP of Eq. 3: two layers with a non-linearity between, on each token alone (Section 3.1)."""

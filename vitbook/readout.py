@@ -10,18 +10,18 @@ from vitbook.encoder import layer_norm
 
 
 def represent(
-    z_L: Float[Tensor, "tokens D"], gamma: Float[Tensor, D], beta: Float[Tensor, D], eps: float
-) -> Float[Tensor, D]:
+    z_L: Float[Tensor, "tokens D"], gamma: Float[Tensor, "D"], beta: Float[Tensor, "D"], eps: float
+) -> Float[Tensor, "D"]:
     """Eq. 4: y = LN(z_L^0).  Row 0, the [class] token after the last layer, normalised once more, is the picture."""
     return layer_norm(z_L[0], gamma, beta, eps)
 
 
-def classify(y: Float[Tensor, D], W_head: Float[Tensor, "D K"], b_head: Float[Tensor, K]) -> Float[Tensor, K]:
+def classify(y: Float[Tensor, "D"], W_head: Float[Tensor, "D K"], b_head: Float[Tensor, "K"]) -> Float[Tensor, "K"]:
     """The head at fine-tuning (Section 3.1): logits = y W_head + b_head, one linear layer and nothing else."""
     return y @ W_head + b_head
 
 
-def top(logits: Float[Tensor, K], k: int = 5) -> list[tuple[int, float]]:
+def top(logits: Float[Tensor, "K"], k: int = 5) -> list[tuple[int, float]]:
     """The k most probable classes as (index from 0, softmax probability), best first; fewer where K < k."""
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
