@@ -1,0 +1,51 @@
+# `make book` on a fresh machine is all it takes; `make` alone lists the rest.
+PYTHON ?= python3
+PORT   ?= 8000
+VENV   := .venv
+BIN    := $(VENV)/bin
+SITE   := _build/html
+READY  := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install book test lint lab serve fetch clean
+
+help:     ## list these verbs
+	@sed -n 's/^\([a-z]*\): *[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+install: $(READY)    ## create .venv and install everything, the embedded checkpoint included
+
+$(READY): requirements.txt requirements-dev.txt requirements-embedded.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"vitbook needs Python 3.11 or newer and {sys.executable} is {sys.version.split()[0]}: make PYTHON=/path/to/python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt -r requirements-dev.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --require-hashes -r requirements-embedded.txt
+	@touch $@
+
+book: $(READY)       ## build the book, strictly: every chapter runs afresh, errors and warnings fail
+	$(BIN)/python -m vitbook fetch --optional
+	rm -rf _build
+	$(BIN)/jupyter-book build . --all -W --keep-going
+
+test: lint           ## lint, unit tests, the strict build, then every page in a real browser
+	$(BIN)/python -m pytest -m "not book and not browser"
+	$(MAKE) book
+	VITBOOK_SITE=$(SITE) $(BIN)/python -m pytest -m "book or browser"
+
+lint: $(READY)       ## ruff, and the vendored files against their table
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python tools/vendor.py --check
+
+lab: $(READY)        ## open JupyterLab, where the chapters open as notebooks
+	@$(BIN)/python -m jupytext_config --settings-file $(VENV)/etc/jupyter/labconfig/default_setting_overrides.json set-default-viewer
+	$(BIN)/jupyter lab --notebook-dir=. --LabApp.default_url=/lab/tree/book/intro.md
+
+serve:               ## serve the built book on http://127.0.0.1:$(PORT)
+	@test -f $(SITE)/index.html || { echo "There is no book in $(SITE) yet: run 'make book' first."; exit 1; }
+	$(PYTHON) -m http.server --directory $(SITE) --bind 127.0.0.1 $(PORT)
+
+fetch: $(READY)      ## download the reference checkpoint and the picture of two cats (needs a network)
+	$(BIN)/python -m vitbook fetch
+
+clean:               ## remove what the build made; .venv and downloads stay
+	rm -rf _build .pytest_cache .ruff_cache

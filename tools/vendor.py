@@ -1,0 +1,144 @@
+"""Fetch the JavaScript that the built book serves itself, so that no page ever asks another site for anything.
+
+    python tools/vendor.py            # rewrite book/assets/vendor from npm and the installed anywidget
+    python tools/vendor.py --check    # only compare what is committed with VERSIONS.toml (no network, no Node)
+
+The files are committed: a reader needs neither Node nor npm. Run this only to move to another version.
+``tests/test_vendor.py`` holds the table in step with the files and with the installed Python packages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.metadata
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+from pathlib import Path
+
+VENDOR = Path(__file__).resolve().parents[1] / "book" / "assets" / "vendor"
+TABLE = VENDOR / "VERSIONS.toml"
+
+# What to take out of each npm package: path inside the package -> path below vendor/.
+# A trailing slash takes the whole folder.
+NPM = {
+    "requirejs@2.3.8": {"licence": "MIT", "files": {"require.js": "require.js"}},
+    "@jupyter-widgets/html-manager@1.0.15": {
+        "licence": "BSD-3-Clause (it bundles MIT code, and Font Awesome fonts under SIL OFL 1.1)",
+        "files": {
+            "dist/embed-amd.js": "embed-amd.js",
+            "dist/embed.js.LICENSE.txt": "licences/html-manager-bundled.txt",
+        },
+        # The bundle asks for its fonts relative to require.js's base folder, under both of these names.
+        "fonts": ["@jupyter-widgets/", "@jupyter-widgets/html-manager/dist/"],
+    },
+    "mathjax@3.2.2": {
+        "licence": "Apache-2.0",
+        "files": {
+            "LICENSE": "licences/mathjax.txt",
+            "es5/tex-mml-chtml.js": "mathjax/tex-mml-chtml.js",
+            "es5/a11y/": "mathjax/a11y/",
+            "es5/output/chtml/fonts/woff-v2/": "mathjax/output/chtml/fonts/woff-v2/",
+            "es5/input/tex/extensions/": "mathjax/input/tex/extensions/",
+            "es5/sre/mathmaps/base.json": "mathjax/sre/mathmaps/base.json",
+            "es5/sre/mathmaps/en.json": "mathjax/sre/mathmaps/en.json",
+        },
+    },
+}
+# Written by hand and kept: our own glue, the notices, and the licence texts that the packages above leave out.
+OURS = {"require-config.js", "VERSIONS.toml", "README.md", "licences/requirejs.txt", "licences/font-awesome.txt"}
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def vendored_files() -> list[Path]:
+    """Every file below vendor/ that came from somewhere else, in a fixed order."""
+    files = (path for path in VENDOR.rglob("*") if path.is_file())
+    return sorted(path for path in files if path.relative_to(VENDOR).as_posix() not in OURS)
+
+
+def copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    else:
+        shutil.copyfile(source, target)
+
+
+def from_npm(name: str, recipe: dict, scratch: Path) -> None:
+    """Download one package with npm (which verifies its integrity) and copy what the recipe names."""
+    folder = scratch / name.replace("/", "+")
+    folder.mkdir()
+    subprocess.run(["npm", "pack", "--silent", name], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    with tarfile.open(next(folder.glob("*.tgz"))) as archive:
+        archive.extractall(folder, filter="data")
+    for inside, below in recipe["files"].items():
+        copy(folder / "package" / inside, VENDOR / below)
+    for font in sorted((folder / "package" / "dist").glob("*.woff2")) if "fonts" in recipe else ():
+        for prefix in recipe["fonts"]:
+            copy(font, VENDOR / prefix / font.name)
+
+
+def installed(package: str, inside: str) -> Path:
+    """The path of a file that an installed Python package carries."""
+    return Path(importlib.metadata.distribution(package).locate_file(inside))
+
+
+def licence_of(package: str) -> Path:
+    files = importlib.metadata.distribution(package).files or []
+    return Path(next(file for file in files if file.name == "LICENSE").locate())
+
+
+def from_python() -> None:
+    """anywidget's front end ships in its Python package; taking it from there keeps the two in step."""
+    copy(installed("anywidget", "anywidget/nbextension/index.js"), VENDOR / "anywidget.js")
+    copy(licence_of("anywidget"), VENDOR / "licences" / "anywidget.txt")
+    copy(licence_of("ipywidgets"), VENDOR / "licences" / "jupyter-widgets.txt")
+
+
+def write_table() -> None:
+    lines = ["# Written by tools/vendor.py: what this folder holds, from where, and the hash of every file.", ""]
+    rows = [(name.rpartition("@")[0], name.rpartition("@")[2], "npm", r["licence"]) for name, r in NPM.items()]
+    rows.append(("anywidget", importlib.metadata.version("anywidget"), "Python package", "MIT"))
+    for name, version, origin, licence in rows:
+        lines += [f'[packages."{name}"]', f'version = "{version}"', f'from = "{origin}"', f'licence = "{licence}"', ""]
+    lines.append("[sha256]")
+    lines += [f'"{path.relative_to(VENDOR).as_posix()}" = "{sha256(path)}"' for path in vendored_files()]
+    TABLE.write_text("\n".join(lines) + "\n")
+
+
+def problems() -> list[str]:
+    """What differs between the table and the folder; an empty list when they agree."""
+    wanted = tomllib.loads(TABLE.read_text())["sha256"]
+    found = {path.relative_to(VENDOR).as_posix(): sha256(path) for path in vendored_files()}
+    return [
+        *(f"{name}: listed but missing" for name in sorted(wanted.keys() - found.keys())),
+        *(f"{name}: present but not listed" for name in sorted(found.keys() - wanted.keys())),
+        *(f"{name}: changed" for name in sorted(wanted.keys() & found.keys()) if wanted[name] != found[name]),
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="compare the committed files with VERSIONS.toml and stop")
+    if not parser.parse_args().check:
+        for path in vendored_files():
+            path.unlink()
+        with tempfile.TemporaryDirectory() as scratch:
+            for name, recipe in NPM.items():
+                from_npm(name, recipe, Path(scratch))
+        from_python()
+        write_table()
+    for problem in problems():
+        print(problem, file=sys.stderr)
+    return 1 if problems() else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
