@@ -83,7 +83,7 @@ def test_public_surface():
     """Every public name loads, is documented, and the list is the one that readers were promised."""
     assert vitbook.__all__ == [
         "Checkpoint", "CheckpointError", "PICTURES", "PictureError", "Trace", "VARIANTS", "ViTConfig", "Weights",
-        "__version__", "check", "compare", "count_parameters", "load_checkpoint", "load_picture", "preprocess", "run",
+        "__version__", "agree", "check", "compare", "count_parameters", "load_checkpoint", "load_picture", "preprocess", "run",
         "vit_encoder_block",
     ]  # fmt: skip
     for name in vitbook.__all__:

@@ -13,7 +13,7 @@ _ROOMS = {
     "config": ("VARIANTS", "ViTConfig"),
     "counting": ("count_parameters",),
     "library.checkpoints": ("Checkpoint", "CheckpointError", "load_checkpoint"),
-    "library.reference": ("compare",),
+    "library.reference": ("agree", "compare"),
     "model": ("run",),
     "numpy_block": ("vit_encoder_block",),
     "pictures": ("PICTURES", "PictureError", "load_picture"),

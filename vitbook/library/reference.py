@@ -47,6 +47,18 @@ class Row:
         """Whether the relative difference keeps its bound.  NaN never does."""
         return self.relative <= self.bound
 
+    def __str__(self) -> str:
+        return (
+            f"{self.stage}: largest difference {self.difference:.2e} where the largest value is {self.largest:.4g}; "
+            f"relative {self.relative:.1e}, allowed {self.bound:.0e} in {self.dtype}"
+        )
+
+    def check(self) -> Row:
+        """The row itself, or `Disagreement` when its bound is broken."""
+        if not self.agrees:
+            raise Disagreement(str(self))
+        return self
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -78,11 +90,7 @@ class Comparison:
     def check(self) -> Comparison:
         """The comparison itself, or `Disagreement` naming the first stage that breaks its bound."""
         for row in self.rows:
-            if not row.agrees:
-                raise Disagreement(
-                    f"{self.checkpoint}: {row.stage} in {row.dtype} differs from the library by {row.difference:.3g} where the "
-                    f"largest value is {row.largest:.3g}: relative {row.relative:.3g}, allowed {row.bound:.0e}"
-                )
+            row.check()
         return self
 
     def table(self) -> list[dict[str, object]]:
@@ -126,8 +134,19 @@ def compare(checkpoint: Checkpoint, x: Tensor, library=None) -> Comparison:
         if ours.keys() != theirs.keys():
             raise Disagreement(f"stages differ: {sorted(ours.keys() ^ theirs.keys())} on one side only")
         for stage, reference in theirs.items():
-            rows.append(_row(stage, ours[stage], reference, str(dtype).removeprefix("torch."), bound))
+            rows.append(_row(stage, ours[stage], reference, bound))
     return Comparison(checkpoint.name, tuple(rows)).check()
+
+
+def agree(ours: Tensor, theirs: Tensor, stage: str = "ours and theirs") -> Row:
+    """Assert that two tensors are the same up to rounding, and return how close they are.
+
+    The bound is `BOUNDS` for their type, relative to the largest value of `theirs`.
+    Raises `Disagreement` with the numbers when it is broken, or when shapes or types differ.
+    """
+    if ours.dtype not in BOUNDS:
+        raise ValueError(f"agree compares float32 or float64 tensors, got {ours.dtype}")
+    return _row(stage, ours, theirs, BOUNDS[ours.dtype]).check()
 
 
 def stages_of_trace(trace: Trace, checkpoint: Checkpoint) -> dict[str, Tensor]:
@@ -156,10 +175,10 @@ def stages_of_library(model, x: Tensor) -> dict[str, Tensor]:
     return out | ({"logits": output.logits[0]} if hasattr(output, "logits") else {})
 
 
-def _row(stage: str, ours: Tensor, theirs: Tensor, dtype: str, bound: float) -> Row:
+def _row(stage: str, ours: Tensor, theirs: Tensor, bound: float) -> Row:
     if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
         raise Disagreement(
             f"{stage}: ours is {ours.dtype} {tuple(ours.shape)}, the library's {theirs.dtype} {tuple(theirs.shape)}"
         )
     difference, largest = (ours - theirs).abs().max().item(), theirs.abs().max().item()
-    return Row(stage, tuple(theirs.shape), dtype, difference, largest, bound)
+    return Row(stage, tuple(theirs.shape), str(theirs.dtype).removeprefix("torch."), difference, largest, bound)
