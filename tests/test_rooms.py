@@ -29,6 +29,7 @@ ARROWS = {
     "trace": {"attention", "config", "patches", "readout"},
     "model": {"embed", "encoder", "patches", "readout", "trace"},
     "maps": {"config", "patches", "trace"},
+    "finetune": {"model", "pixels"},
     "pencil": {"attention"},
     "exercises": {"counting", "numpy_block", "pencil"},
 }
