@@ -1,0 +1,77 @@
+"""What every source of weights hands over, and how it says no."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import torch
+
+from vitbook.config import Preprocessing, ViTConfig
+from vitbook.weights import Weights
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+class CheckpointError(ValueError):
+    """A checkpoint cannot be used; the message says what came, what was expected and what to do."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Checkpoint:
+    """A pretrained model and all that came with it.
+
+    weights: float32 unless `to` says otherwise.  preprocessing: how pictures were prepared for it.
+    labels: K class names, or None where there is no head or the file names classes LABEL_0, LABEL_1, ...
+    name: short, for the reader.  source: where it came from.  licence: as stated there.  notes: what a reader should
+    know before trusting the output.  library: dtype -> transformers' own model in that type, with eager attention and
+    in evaluation mode, built without `weights`: the witness to compare with.
+    """
+
+    weights: Weights
+    preprocessing: Preprocessing
+    labels: tuple[str, ...] | None
+    name: str
+    source: str
+    licence: str
+    notes: tuple[str, ...]
+    library: Callable[[torch.dtype], PreTrainedModel]
+
+    @property
+    def config(self) -> ViTConfig:
+        """The sizes of the model: the same object as `weights.config`."""
+        return self.weights.config
+
+    def to(self, dtype: torch.dtype) -> Checkpoint:
+        """The same checkpoint with its weights in another floating-point type."""
+        return replace(self, weights=self.weights.to(dtype))
+
+    def __repr__(self) -> str:
+        c, K = self.config, self.weights.K
+        head = "no head" if K is None else f"{K} classes"
+        return (
+            f"<Checkpoint {self.name}: {c.H} x {c.W} pixels, P = {c.P}, N = {c.N}, D = {c.D}, L = {c.L}, "
+            f"heads = {c.heads}, M = {c.M}, {head}, {str(self.weights.dtype).removeprefix('torch.')}>"
+        )
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Hold back transformers' progress bars, log lines and warnings, and put everything back afterwards."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,69 @@
+"""The reference checkpoint, and the local cache of the Hugging Face hub. Nothing here touches the network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from vitbook.library.base import CheckpointError
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A checkpoint on the hub, at one revision, and the files of it that the book needs."""
+
+    repo: str
+    revision: str
+    licence: str
+    numbers: int  # float32 numbers in model.safetensors
+    files: tuple[str, ...] = ("config.json", "preprocessor_config.json", "model.safetensors")
+
+
+#: The checkpoint that the book's published numbers were made with: ViT-B/16, pre-trained on ImageNet-21k.
+REFERENCE = Reference(
+    repo="google/vit-base-patch16-224",
+    revision="3f49326eb077187dfe1c2a2bb15fbd74e6ab91e3",
+    licence="Apache-2.0",
+    numbers=86_567_656,
+)
+
+
+def repository(repo: str) -> Path:
+    """Where the cache keeps a repository, present or not."""
+    from huggingface_hub import constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    return Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repo, repo_type="model")
+
+
+def snapshot(repo: str, revision: str | None = None) -> Path | None:
+    """The cached files of a repository at a revision (a hash or a branch), or None.
+
+    Without a revision: the book's own for the reference checkpoint, else main, else the only one there is.
+    Raises CheckpointError when several are cached and none is main.
+    """
+    root = repository(repo)
+    if revision is None and repo == REFERENCE.repo and (found := _at(root, REFERENCE.revision)):
+        return found
+    if found := _at(root, revision or "main"):
+        return found
+    if revision is not None:
+        return None
+    cached = sorted(path for path in (root / "snapshots").glob("*") if path.is_dir())
+    if len(cached) > 1:
+        choices = ", ".join(f"'hub:{repo}@{path.name}'" for path in cached)
+        raise CheckpointError(f"{repo} is cached at several revisions and none is main; choose one of {choices}")
+    return cached[0] if cached else None
+
+
+def reference_snapshot(reference: Reference = REFERENCE) -> Path | None:
+    """The cached reference checkpoint at its pinned revision, only when all of its files have arrived."""
+    found = _at(repository(reference.repo), reference.revision)
+    return found if found and all((found / name).is_file() for name in reference.files) else None
+
+
+def _at(root: Path, revision: str) -> Path | None:
+    ref = root / "refs" / revision
+    commit = ref.read_text().strip() if ref.is_file() else revision
+    folder = root / "snapshots" / commit
+    return folder if folder.is_dir() and any(folder.iterdir()) else None
