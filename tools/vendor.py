@@ -20,7 +20,9 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-VENDOR = Path(__file__).resolve().parents[1] / "book" / "assets" / "vendor"
+ROOT = Path(__file__).resolve().parents[1]
+VENDOR = ROOT / "book" / "assets" / "vendor"
+FONTS = ROOT / "vitbook" / "views" / "fonts"
 TABLE = VENDOR / "VERSIONS.toml"
 
 # What to take out of each npm package: path inside the package -> path below vendor/.
@@ -49,6 +51,8 @@ NPM = {
         },
     },
 }
+# Latin, Greek, punctuation, super- and subscripts, arrows, mathematical operators, shapes.
+FIGURE_LETTERS = [(0x20, 0x17F), (0x370, 0x3FF), (0x2010, 0x209F), (0x2190, 0x22FF), (0x25A0, 0x25FF), (0x2600, 0x266F)]
 # Written by hand and kept: our own glue, the notices, and the licence texts that the packages above leave out.
 OURS = {"require-config.js", "VERSIONS.toml", "README.md", "licences/requirejs.txt", "licences/font-awesome.txt"}
 
@@ -71,18 +75,42 @@ def copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def from_npm(name: str, recipe: dict, scratch: Path) -> None:
-    """Download one package with npm (which verifies its integrity) and copy what the recipe names."""
+def unpack(name: str, scratch: Path) -> Path:
+    """Download one package with npm, which verifies its integrity, and return the folder of what is in it."""
     folder = scratch / name.replace("/", "+")
     folder.mkdir()
     subprocess.run(["npm", "pack", "--silent", name], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     with tarfile.open(next(folder.glob("*.tgz"))) as archive:
         archive.extractall(folder, filter="data")
+    return folder / "package"
+
+
+def from_npm(name: str, recipe: dict, scratch: Path) -> None:
+    """Copy what the recipe names out of one npm package."""
+    package = unpack(name, scratch)
     for inside, below in recipe["files"].items():
-        copy(folder / "package" / inside, VENDOR / below)
-    for font in sorted((folder / "package" / "dist").glob("*.woff2")) if "fonts" in recipe else ():
+        copy(package / inside, VENDOR / below)
+    for font in sorted((package / "dist").glob("*.woff2")) if "fonts" in recipe else ():
         for prefix in recipe["fonts"]:
             copy(font, VENDOR / prefix / font.name)
+
+
+def figure_fonts(scratch: Path) -> None:
+    """Inter for matplotlib, which reads TrueType: npm's web fonts, unpacked and cut down to the letters of a figure."""
+    from fontTools.subset import Options, Subsetter
+    from fontTools.ttLib import TTFont
+
+    package = unpack("inter-ui@3.19.3", scratch)
+    FONTS.mkdir(parents=True, exist_ok=True)
+    copy(package / "LICENSE.txt", FONTS / "LICENSE.txt")
+    for weight in ("Regular", "SemiBold"):
+        font = TTFont(package / "Inter (web)" / f"Inter-{weight}.woff", recalcTimestamp=False)
+        font.flavor = None
+        cut = Subsetter(Options(layout_features=["kern", "mark", "mkmk"], name_IDs=["*"], notdef_outline=True))
+        cut.populate(unicodes=[letter for first, last in FIGURE_LETTERS for letter in range(first, last + 1)])
+        cut.subset(font)
+        font["name"].setName("Inter", 1, 3, 1, 0x409)  # one family, so that matplotlib finds the weight
+        font.save(FONTS / f"Inter-{weight}.ttf")
 
 
 def installed(package: str, inside: str) -> Path:
@@ -133,6 +161,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as scratch:
             for name, recipe in NPM.items():
                 from_npm(name, recipe, Path(scratch))
+            figure_fonts(Path(scratch))
         from_python()
         write_table()
     for problem in problems():

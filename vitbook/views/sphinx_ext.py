@@ -1,7 +1,127 @@
-"""What the book's build adds to Sphinx."""
+"""What the book's build adds to Sphinx: the palette as CSS, coloured and numbered formulas, figures for both themes.
+
+Listed in ``_config.yml`` under ``extensions``. Everything it complains about is a Sphinx warning, so under ``-W`` it fails
+the build.
+"""
 
 from __future__ import annotations
 
+import re
+from html import unescape
+from pathlib import Path
 
-def setup(app) -> dict:
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.ext import mathjax
+from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
+
+from . import palette
+from .equations import coloured, paper_number
+
+log = logging.getLogger(__name__)
+
+
+def write_palette(app: Sphinx) -> None:
+    """Put ``palette.css`` where Sphinx collects static files from; it is made afresh by every build and never committed."""
+    folder = Path(app.doctreedir) / "vitbook-static"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "palette.css").write_text(palette.css(), encoding="utf-8")
+    app.config.html_static_path.append(str(folder))
+
+
+def set_mathjax(app: Sphinx, config) -> None:
+    r"""Load ``\class`` with the page rather than on first use."""
+    config.mathjax3_config = {
+        "loader": {"load": ["[tex]/html"]},
+        "tex": {"packages": {"[+]": ["html"]}},
+        **(config.mathjax3_config or {}),
+    }
+
+
+def _in_colour(visit):
+    """A writer's visitor for formulas that first colours their letters; the search index keeps the plain source."""
+
+    def visit_coloured(writer, node) -> None:
+        twin = node.copy()
+        twin += nodes.Text(coloured(node.astext()))
+        visit(writer, twin)
+
+    return visit_coloured
+
+
+class NumberEquations(SphinxTransform):
+    """Give every labelled equation the paper's number instead of a running one."""
+
+    default_priority = 600
+
+    def apply(self, **kwargs) -> None:
+        equations = self.env.get_domain("math").equations
+        for node in self.document.findall(nodes.math_block):
+            label = node.get("label")
+            if not label:
+                continue
+            number = paper_number(label)
+            if number is None:
+                log.warning(
+                    "equation label %r: label the paper's equations eq-1 to eq-8 and a step between them eq-6a, eq-6b; "
+                    "leave every other equation without a label",
+                    label,
+                    location=node,
+                )
+                continue
+            node["number"] = number
+            equations[label] = (self.env.docname, number)
+
+
+class DressFigures(SphinxTransform):
+    """Ask every picture for a text that says what it shows, and give each drawn figure its twin for the dark theme."""
+
+    default_priority = 601
+
+    def apply(self, **kwargs) -> None:
+        for image in list(self.document.findall(nodes.image)):
+            drawn = self.drawn(image)
+            if drawn and not image.get("alt"):
+                image["alt"] = title_of(drawn.read_text(encoding="utf-8"))
+            if not image.get("alt", "").strip():
+                log.warning(
+                    "a picture without a text that says what it shows: draw it with views.plotting.show(fig, alt=...), "
+                    "or give a cell 'mystnb: image: alt: ...', or a picture in the text ':alt:'",
+                    location=image,
+                )
+            if drawn:
+                self.add_dark_twin(image, drawn)
+
+    def drawn(self, image: nodes.image) -> Path | None:
+        """The file of a figure that we drew, or None for a photograph (or a file that is not there: Sphinx says so)."""
+        _, path = self.env.relfn2path(image["uri"], self.env.docname)
+        return Path(path) if path.endswith(".svg") and Path(path).is_file() else None
+
+    def add_dark_twin(self, image: nodes.image, drawn: Path) -> None:
+        drawn.with_suffix(".dark.svg").write_text(palette.darkened(drawn.read_text(encoding="utf-8")), encoding="utf-8")
+        dark = image.deepcopy()
+        dark["uri"] = image["uri"].removesuffix(".svg") + ".dark.svg"
+        dark["ids"] = []
+        for picture, theme in ((image, "light"), (dark, "dark")):
+            picture["classes"] = [*picture["classes"], "vb-figure", f"vb-only-{theme}"]
+            picture["loading"] = "lazy"  # so that the twin that the theme hides is not loaded
+        image.parent.insert(image.parent.index(image) + 1, dark)
+
+
+def title_of(svg: str) -> str:
+    """The title that ``plotting.show`` wrote into a figure, or nothing."""
+    found = re.search(r"<svg[^>]*><title>(.*?)</title>", svg, re.DOTALL)
+    return unescape(found[1]) if found else ""
+
+
+def setup(app: Sphinx) -> dict:
+    app.connect("config-inited", set_mathjax)
+    app.connect("builder-inited", write_palette)
+    app.add_css_file("palette.css", priority=600)
+    # add_html_math_renderer refuses to replace a renderer, and Sphinx loads MathJax only for the one of this name.
+    app.registry.html_inline_math_renderers["mathjax"] = (_in_colour(mathjax.html_visit_math), None)
+    app.registry.html_block_math_renderers["mathjax"] = (_in_colour(mathjax.html_visit_displaymath), None)
+    app.add_transform(NumberEquations)
+    app.add_transform(DressFigures)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

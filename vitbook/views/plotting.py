@@ -1,0 +1,162 @@
+"""Matplotlib dressed for the book: our colours, our type, 700 px of page, vectors in the built book.
+
+Draw every figure once, in the light palette. The build makes the dark twin by swapping each of our colours for its
+counterpart (``palette.darkened``), so use colours from ``palette.colour`` and the two maps below and nothing else.
+Small grids (14 x 14) belong in ``pcolormesh``: they stay sharp and get their dark twin. Photographs and big maps
+(197 x 197) belong in ``imshow``; they look the same in both themes.
+"""
+
+from __future__ import annotations
+
+import io
+from contextlib import contextmanager
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+
+from .palette import attention_colours, colour, diverging_colours
+
+PAGE_WIDTH = 700  # px of text width on the page; a phone shows a figure at no less than 600 px and lets it scroll
+SMALLEST_TEXT = 13  # px at PAGE_WIDTH, so that it is still above 11 px on that phone
+_FONTS = Path(__file__).parent / "fonts"
+_PX = 1 / 96  # inches
+
+
+def _points(px: float) -> float:
+    return 0.75 * px
+
+
+@lru_cache
+def attention_map():
+    """The colour map for attention weights: the page's ground at 0, dark at the top of the scale."""
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(attention_colours(), name="vb-attention")
+
+
+@lru_cache
+def diverging_map():
+    """The colour map for zero-centred numbers; give it a norm that is symmetric about zero."""
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(diverging_colours(), name="vb-diverging")
+
+
+@lru_cache
+def _register_fonts() -> None:
+    from matplotlib.font_manager import fontManager
+
+    for font in sorted(_FONTS.glob("*.ttf")):
+        fontManager.addfont(font)
+
+
+def mpl_style() -> dict:
+    """The rc settings of every figure: sizes in px of the page, our inks, letters as in the formulas."""
+    _register_fonts()
+    text, muted, ground, line = (colour(name) for name in ("text", "muted", "ground", "line"))
+    small, normal, large = (_points(px) for px in (SMALLEST_TEXT, 14, 16))
+    from cycler import cycler
+
+    return {
+        "figure.figsize": (PAGE_WIDTH * _PX, 360 * _PX),
+        "figure.dpi": 192,  # pictures inside a figure keep two pixels for one of the page
+        "figure.facecolor": ground,
+        "figure.constrained_layout.use": True,
+        "savefig.facecolor": ground,
+        "savefig.bbox": "standard",
+        "svg.fonttype": "path",  # the same letters on every machine
+        "svg.hashsalt": "vitbook",  # and the same file from the same numbers
+        "font.family": ["Inter", "DejaVu Sans"],  # the second fills in symbols that the first lacks
+        "font.size": normal,
+        "mathtext.fontset": "cm",  # as in the page's formulas
+        "axes.titlesize": large,
+        "axes.titleweight": 600,
+        "axes.titlelocation": "left",
+        "axes.titlepad": 10,
+        "axes.labelsize": normal,
+        "axes.labelcolor": muted,
+        "axes.facecolor": ground,
+        "axes.edgecolor": muted,
+        "axes.linewidth": 0.8,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "axes.unicode_minus": True,
+        "axes.prop_cycle": cycler(color=[colour(name) for name in ("stream", "query", "class", "key", "value", "mlp")]),
+        "xtick.labelsize": small,
+        "ytick.labelsize": small,
+        "xtick.color": muted,
+        "ytick.color": muted,
+        "text.color": text,
+        "grid.color": line,
+        "grid.linewidth": 0.8,
+        "lines.linewidth": 2,
+        "lines.solid_capstyle": "round",
+        "patch.linewidth": 0.8,
+        "legend.frameon": False,
+        "legend.fontsize": small,
+        "hatch.linewidth": 0.8,
+        "image.cmap": "viridis",
+        "image.interpolation": "nearest",
+    }
+
+
+@contextmanager
+def style():
+    """Draw inside ``with style():`` and leave everyone else's settings alone."""
+    import matplotlib
+
+    with matplotlib.rc_context(mpl_style()):
+        yield
+
+
+def canvas(height: int, columns: int = 1, rows: int = 1, width: int = PAGE_WIDTH, **options):
+    """``fig, axes`` of ``width`` x ``height`` px of the page, in the book's style; ``options`` go to ``subplots``."""
+    import matplotlib.pyplot as plt
+
+    with style():
+        return plt.subplots(rows, columns, figsize=(width * _PX, height * _PX), **options)
+
+
+class Drawing:
+    """A finished figure as SVG that carries its own alternative text.
+
+    JupyterLab shows it as it is; the build reads ``alt`` out of it and makes its dark twin.
+    """
+
+    def __init__(self, fig, alt: str):
+        if not alt.strip():
+            raise ValueError("a figure needs a text that says what it shows: show(fig, alt='...')")
+        self.alt = " ".join(alt.split())
+        self.svg = titled(_svg(fig), self.alt)
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+        return {"image/svg+xml": self.svg, "text/plain": repr(self)}
+
+    def __repr__(self) -> str:
+        return f"<figure: {self.alt}>"
+
+
+def show(fig, alt: str) -> None:
+    """Display ``fig`` now, with ``alt`` for those who cannot see it, and close it."""
+    import matplotlib.pyplot as plt
+    from IPython.display import display
+
+    drawing = Drawing(fig, alt)
+    plt.close(fig)
+    display(drawing)
+
+
+def _svg(fig) -> str:
+    buffer = io.StringIO()
+    with style():
+        # No date and no creator: the same numbers give the same file.
+        fig.savefig(buffer, format="svg", dpi=mpl_style()["figure.dpi"], metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
+def titled(svg: str, alt: str) -> str:
+    """``svg`` with ``alt`` as its title, which screen readers speak."""
+    head, close, body = svg.partition(">")
+    return f'{head} role="img"{close}<title>{escape(alt, quote=False)}</title>{body}'
