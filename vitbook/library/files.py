@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from vitbook.library.base import CheckpointError
+from vitbook.library.base import CheckpointError, brief
 
 SAFE, PICKLE = "model.safetensors", "pytorch_model.bin"
 INDEX = ".index.json"
@@ -28,17 +28,17 @@ def read_json(path: Path) -> dict:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise CheckpointError(f"there is no {path.name} in {show(path.parent)}; {AGAIN}") from None
+        raise CheckpointError(f"there is no {path.name} in the folder; {AGAIN}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise CheckpointError(f"{show(path)} cannot be read: {reason(error)}") from None
+        raise CheckpointError(f"{path.name} cannot be read: {reason(error)}") from None
     if text.startswith("version https://git-lfs"):
         raise CheckpointError(_lfs(path))
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{show(path)} is not valid JSON ({reason(error)}); {AGAIN}") from None
+        raise CheckpointError(f"{path.name} is not valid JSON ({reason(error)}); {AGAIN}") from None
     if not isinstance(value, dict):
-        raise CheckpointError(f"{show(path)} must hold a JSON object of settings, it holds a {type(value).__name__}")
+        raise CheckpointError(f"{path.name} must hold a JSON object of settings, it holds a {type(value).__name__}")
     return value
 
 
@@ -47,19 +47,19 @@ def find_weights(folder: Path, allow_pickle: bool) -> tuple[Path, bool]:
     for name in (SAFE, SAFE + INDEX):
         if (folder / name).exists():
             return folder / name, False
+        if (folder / name).is_symlink():
+            raise CheckpointError(f"{name} is a link to a file that is gone; {AGAIN}")
     pickles = [folder / name for name in (PICKLE, PICKLE + INDEX) if (folder / name).exists()]
     if pickles and allow_pickle:
         return pickles[0], True
     if pickles:
         raise CheckpointError(
-            f"{show(folder)} holds its weights only as {pickles[0].name}, a pickle, which can run code when it is opened; "
+            f"the folder holds its weights only as {pickles[0].name}, a pickle, which can run code when it is opened; "
             f"get {SAFE}, or say allow_pickle=True (then only tensors are unpickled)"
         )
     others = [f"{kind} ({name})" for name, kind in ELSEWHERE.items() if (folder / name).exists()]
     found = f"it has weights for {', '.join(others)}" if others else f"it holds {listing(folder)}"
-    raise CheckpointError(
-        f"there is no {SAFE} in {show(folder)}; {found}. Save or download the model with PyTorch weights"
-    )
+    raise CheckpointError(f"there is no {SAFE} in the folder; {found}. Save or download the model with PyTorch weights")
 
 
 def read_tensors(path: Path, pickled: bool) -> dict[str, Tensor]:
@@ -70,7 +70,7 @@ def read_tensors(path: Path, pickled: bool) -> dict[str, Tensor]:
         if tensor.dtype not in FLOATS:
             kind = str(tensor.dtype).removeprefix("torch.")
             raise CheckpointError(
-                f"{name} in {show(path)} is stored as {kind}; expected float16, bfloat16, float32 or float64 "
+                f"{name} in {path.name} is stored as {kind}; expected float16, bfloat16, float32 or float64 "
                 "(a quantised model has to be turned back first)"
             )
     return tensors
@@ -83,9 +83,9 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
     try:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}
-    except (SafetensorError, OSError, ValueError, RuntimeError, AttributeError) as error:
+    except (SafetensorError, OSError, ValueError, RuntimeError, AttributeError, KeyError, TypeError) as error:
         raise CheckpointError(
-            f"{show(path)} is not a whole safetensors file ({path.stat().st_size:,} bytes; {reason(error)}): "
+            f"{path.name} is not a whole safetensors file ({path.stat().st_size:,} bytes; {reason(error)}): "
             f"the download may have been cut short; {AGAIN}"
         ) from None
 
@@ -95,28 +95,36 @@ def _read_pickle(path: Path) -> dict[str, Tensor]:
     try:
         value = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises whatever the pickle led it to
-        raise CheckpointError(f"{show(path)} cannot be read as plain tensors: {reason(error)}") from None
-    if not isinstance(value, dict) or not all(isinstance(k, str) and isinstance(v, Tensor) for k, v in value.items()):
-        raise CheckpointError(f"{show(path)} must hold a dictionary of names and tensors, it holds something else")
-    return value
+        raise CheckpointError(f"{path.name} cannot be read as plain tensors: {reason(error)}") from None
+    if not isinstance(value, dict):
+        raise CheckpointError(
+            f"{path.name} must hold a dictionary of names and tensors, it holds a {type(value).__name__}"
+        )
+    if odd := [name for name, tensor in value.items() if not (isinstance(name, str) and _is_plain(tensor))]:
+        raise CheckpointError(f"{path.name} must hold names and dense tensors only; {brief(odd[0])} is something else")
+    return {name: tensor.detach() for name, tensor in value.items()}
+
+
+def _is_plain(tensor: object) -> bool:
+    return isinstance(tensor, Tensor) and tensor.layout == torch.strided and tensor.device.type == "cpu"
 
 
 def _read_shards(index: Path, read: Callable[[Path], dict[str, Tensor]]) -> dict[str, Tensor]:
     where = read_json(index).get("weight_map")
     if not isinstance(where, dict) or not where or not all(isinstance(name, str) for name in where.values()):
-        raise CheckpointError(f"{show(index)} must say under weight_map which file holds which tensor; {AGAIN}")
+        raise CheckpointError(f"{index.name} must say under weight_map which file holds which tensor; {AGAIN}")
     tensors: dict[str, Tensor] = {}
     for name in sorted(set(where.values())):
         if name in (".", "..") or Path(name).name != name or "\\" in name:
-            raise CheckpointError(f"{show(index)} points to {name!r}; a shard must lie in the folder of its index")
+            raise CheckpointError(f"{index.name} points to {brief(name)}; a shard must lie in the folder of its index")
         if not (index.parent / name).is_file():
-            raise CheckpointError(f"{show(index)} names the shard {name}, which is not there; {AGAIN}")
+            raise CheckpointError(f"{index.name} names the shard {name}, which is not there; {AGAIN}")
         shard = read(index.parent / name)
         if twice := sorted(tensors.keys() & shard.keys()):
-            raise CheckpointError(f"{twice[0]} stands in two shards of {show(index)}; {AGAIN}")
+            raise CheckpointError(f"{twice[0]} stands in two shards of {index.name}; {AGAIN}")
         tensors |= shard
     if absent := [name for name in where if name not in tensors]:
-        raise CheckpointError(f"{show(index)} promises {absent[0]}, which is in none of its shards; {AGAIN}")
+        raise CheckpointError(f"{index.name} promises {absent[0]}, which is in none of its shards; {AGAIN}")
     return tensors
 
 
@@ -126,18 +134,18 @@ def _refuse_impostor(path: Path) -> None:
         with path.open("rb") as file:
             start = file.read(64)
     except OSError as error:
-        raise CheckpointError(f"{show(path)} cannot be read: {reason(error)}") from None
+        raise CheckpointError(f"{path.name} cannot be read: {reason(error)}") from None
     if not start:
-        raise CheckpointError(f"{show(path)} is empty; {AGAIN}")
+        raise CheckpointError(f"{path.name} is empty; {AGAIN}")
     if start.startswith(b"version https://git-lfs"):
         raise CheckpointError(_lfs(path))
     if start.lstrip()[:1] == b"<":
-        raise CheckpointError(f"{show(path)} is a web page, not weights (was it saved from a browser?); {AGAIN}")
+        raise CheckpointError(f"{path.name} is a web page, not weights (was it saved from a browser?); {AGAIN}")
 
 
 def _lfs(path: Path) -> str:
     return (
-        f"{show(path)} is a git-lfs pointer of a few lines that stands for the real file; "
+        f"{path.name} is a git-lfs pointer of a few lines that stands for the real file; "
         "run 'git lfs pull' in that folder, or download the file itself"
     )
 
@@ -148,11 +156,6 @@ def listing(folder: Path) -> str:
     if not names:
         return "nothing: the folder is empty"
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-
-
-def show(path: Path) -> str:
-    """A path as short as it can be said: the folder and the file, never where on this machine they lie."""
-    return "/".join(path.parts[-2:]) if path.suffix else path.name or str(path)
 
 
 def reason(error: BaseException) -> str:

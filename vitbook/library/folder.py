@@ -9,34 +9,43 @@ from torch import Tensor
 
 from vitbook.config import ViTConfig
 from vitbook.library import names
-from vitbook.library.base import Checkpoint, CheckpointError, quiet
-from vitbook.library.files import find_weights, listing, read_json, read_tensors, reason, show
-from vitbook.library.settings import read_labels, read_preprocessing, refuse_other_families, vit_config
+from vitbook.library.base import Checkpoint, CheckpointError, eager, quiet, some
+from vitbook.library.files import find_weights, listing, read_json, read_tensors, reason
+from vitbook.library.processor import read_preprocessing
+from vitbook.library.settings import read_labels, refuse_other_families, vit_config
 
-CONFIG, PREPROCESSOR = "config.json", "preprocessor_config.json"
+CONFIG, PREPROCESSOR, PROCESSOR = "config.json", "preprocessor_config.json", "processor_config.json"
 
 
 def load_folder(folder: Path, name: str, source: str, allow_pickle: bool = False) -> Checkpoint:
-    """Read config, weights, preprocessing and labels from one folder; check each against the others.
+    """Read config, weights, preprocessing and labels from one folder, each checked against the others.
 
-    name, source: how the reader is told of it.  Raises CheckpointError; never executes code from the folder.
+    name, source: how the reader is told of it.  Nothing in the folder is executed.
+    Raises CheckpointError, which starts with the name.
     """
+    try:
+        return _load(folder, name, source, allow_pickle)
+    except CheckpointError as error:
+        raise CheckpointError(f"{name}: {error}") from None
+    except OSError as error:
+        raise CheckpointError(f"{name}: the folder cannot be read ({reason(error)})") from None
+
+
+def _load(folder: Path, name: str, source: str, allow_pickle: bool) -> Checkpoint:
     _check_folder(folder)
     raw = read_json(folder / CONFIG)
     refuse_other_families(raw)
     config = vit_config(raw)
     path, pickled = find_weights(folder, allow_pickle)
     tensors = read_tensors(path, pickled)
-    dtypes = sorted({str(tensor.dtype).removeprefix("torch.") for tensor in tensors.values()})
     state, unused = _sort_out(tensors)
     K = _count_classes(state)
-    _check(state, config, K)
-    zero_head = K is not None and not any(state[key].any() for key in names.HEAD.values())
+    _check(state, config, K, list(tensors))
     raw_preprocessing = _read_preprocessor(folder)
     preprocessing = read_preprocessing(raw_preprocessing, config)
     labels = None if K is None else read_labels(raw, K)
-    notes = [f"it has {what}, which Eq. 1 to 4 do not use" for what in unused]
-    notes += _notes(raw, K, zero_head, dtypes, raw_preprocessing is None)
+    notes = [*_notes(raw, state, unused, labels), *([] if raw_preprocessing else [DEFAULT_PREPROCESSING])]
+    del tensors  # so that `state` holds the only copy, which is emptied on the way
     return Checkpoint(
         weights=_weights(state, config),
         preprocessing=preprocessing,
@@ -51,27 +60,21 @@ def load_folder(folder: Path, name: str, source: str, allow_pickle: bool = False
 
 def _check_folder(folder: Path) -> None:
     if not folder.exists():
-        raise CheckpointError(f"there is no folder {show(folder)}")
+        raise CheckpointError("there is no such folder, and no hub id of that name in the local cache")
     if not folder.is_dir():
-        raise CheckpointError(f"{show(folder)} is a file; give the folder that holds it together with {CONFIG}")
-    try:
-        empty = not any(folder.iterdir())
-    except OSError as error:
-        raise CheckpointError(f"the folder {show(folder)} cannot be read: {reason(error)}") from None
-    if empty:
-        raise CheckpointError(f"the folder {show(folder)} is empty; expected {CONFIG} and model.safetensors in it")
+        raise CheckpointError(f"that is a file; give the folder that holds it together with {CONFIG}")
+    if not any(folder.iterdir()):
+        raise CheckpointError(f"the folder is empty; expected {CONFIG} and model.safetensors in it")
     if not (folder / CONFIG).exists():
         raise CheckpointError(
-            f"there is no {CONFIG} in {show(folder)}, so the sizes of the model are unknown; the folder holds {listing(folder)}"
+            f"there is no {CONFIG}, so the sizes of the model are unknown; the folder holds {listing(folder)}"
         )
 
 
 def _sort_out(tensors: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
-    """New name -> tensor, and what was laid aside."""
-    places = names.new_names(tensors)
-    unused: dict[str, None] = {}
-    state = {}
-    for new, key in places.items():
+    """New name -> tensor, and what was laid aside because Eq. 1 to 4 do not use it."""
+    state, unused = {}, {}
+    for new, key in names.new_names(tensors).items():
         what = next((what for start, what in names.UNUSED.items() if new.startswith(start)), None)
         if what is None:
             state[new] = tensors[key]
@@ -81,70 +84,86 @@ def _sort_out(tensors: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]
 
 
 def _count_classes(state: dict[str, Tensor]) -> int | None:
-    if not any(key in state for key in names.HEAD.values()):
+    parts = [state[key] for key in names.HEAD.values() if key in state]
+    if not parts:
         return None
-    weight = state.get(names.HEAD["W_head"])
-    return len(weight) if weight is not None and weight.ndim else 0
+    K = len(parts[0]) if parts[0].ndim else 0
+    if K == 0:
+        raise CheckpointError("its head has no classes at all; leave the head out of the file, or save it whole")
+    return K
 
 
-def _check(state: dict[str, Tensor], config: ViTConfig, K: int | None) -> None:
+def _check(state: dict[str, Tensor], config: ViTConfig, K: int | None, keys: list[str]) -> None:
     """Every tensor that Eq. 1 to 4 need, none besides, of the right shape, and finite."""
+
+    def told(these: list[str]) -> str:
+        return some([names.as_in_files(key, keys) for key in these])
+
     if (found := names.count_layers(state)) != config.L:
-        raise CheckpointError(f"config.json says {config.L} layers (num_hidden_layers), the file holds {found}")
+        raise CheckpointError(f"{CONFIG} says {config.L} layers (num_hidden_layers), but the weights hold {found}")
     expected = names.expected_shapes(config, K)
     if absent := [key for key in expected if key not in state]:
         raise CheckpointError(
-            f"the file lacks {_list(absent)}; nothing is made up in its place: download the checkpoint again, "
-            "or correct config.json if it promises what was never there"
+            f"the weights lack {told(absent)}; nothing is made up in their place: download the checkpoint again, "
+            f"or correct {CONFIG} if it promises what was never there"
         )
     if extra := [key for key in state if key not in expected]:
         telling = next((what for sign, what in names.TELLTALE.items() if any(sign in key for key in extra)), None)
         raise CheckpointError(
-            f"the file holds {_list(extra)}, which a plain ViT with this config.json does not have"
+            f"the weights hold {told(extra)}, which a plain ViT with this {CONFIG} does not have"
             + (f"; it looks like {telling}" if telling else "")
         )
     for key, shape in expected.items():
-        tensor = state[key]
-        if tuple(tensor.shape) != shape:
+        if (came := tuple(state[key].shape)) != shape:
             raise CheckpointError(
-                f"{key} has shape {tuple(tensor.shape)} in the file, but config.json asks for {shape}; "
-                "the two files do not belong together"
+                f"{told([key])} has shape {came}, but {CONFIG} asks for {shape}; the two files do not belong together"
             )
-        if not torch.isfinite(tensor).all():
-            bad = int((~torch.isfinite(tensor)).sum())
-            raise CheckpointError(f"{key} holds {bad} numbers that are NaN or infinite; the checkpoint is damaged")
+        if bad := int((~torch.isfinite(state[key])).sum()):
+            raise CheckpointError(f"{told([key])} holds {bad} numbers that are NaN or infinite; the file is damaged")
 
 
 def _weights(state: dict[str, Tensor], config: ViTConfig):
     try:
         return names.to_weights(state, config)
-    except ValueError as error:  # a float64 number beyond float32
-        raise CheckpointError(f"in float32, {error}") from None
+    except ValueError as error:  # a float64 number that float32 cannot hold
+        raise CheckpointError(f"taken to float32, {error}") from None
 
 
 def _read_preprocessor(folder: Path) -> dict | None:
-    return read_json(folder / PREPROCESSOR) if (folder / PREPROCESSOR).exists() else None
+    """What stands in preprocessor_config.json, or under image_processor in a processor_config.json."""
+    if (folder / PREPROCESSOR).exists():
+        return read_json(folder / PREPROCESSOR)
+    if (folder / PROCESSOR).exists():
+        part = read_json(folder / PROCESSOR).get("image_processor")
+        return part if isinstance(part, dict) else None
+    return None
 
 
-def _notes(raw: dict, K: int | None, zero_head: bool, dtypes: list[str], no_preprocessor: bool) -> list[str]:
-    out = []
-    if K is None:
+DEFAULT_PREPROCESSING = (
+    f"it has no {PREPROCESSOR}; the defaults documented for ViT are used: a straight resize to the model's own picture "
+    "size, bilinear, mean and standard deviation 0.5"
+)
+
+
+def _notes(raw: dict, state: dict[str, Tensor], unused: list[str], labels: tuple[str, ...] | None) -> list[str]:
+    out = [f"it has {what}, which Eq. 1 to 4 do not use" for what in unused]
+    W_head, b_head = (state.get(key) for key in names.HEAD.values())
+    if W_head is None:
         out.append("it has no classification head, so it gives y but no classes")
-        if any("ForImageClassification" in str(kind) for kind in raw.get("architectures") or []):
-            out.append("its config.json announces a classifier that is not in the file")
-    if zero_head:
-        out.append("its head is all zeros: every class gets the same score, so no class is an answer")
-    if raw.get("problem_type") not in (None, "single_label_classification"):
-        out.append(f"it was trained for {raw['problem_type']}, so a softmax over its logits is not what it learned")
+        if "ForImageClassification" in str(raw.get("architectures")):
+            out.append(f"its {CONFIG} announces a classifier that is not in the file")
+    elif not W_head.any():
+        same = "every class gets the same score" if not b_head.any() else "the scores are the same for every picture"
+        out.append(f"its head is all zeros: {same}, so no class is an answer")
+    elif labels is None:
+        out.append("its file names no classes: they are shown by number")
+    if isinstance(task := raw.get("problem_type"), str) and task != "single_label_classification":
+        out.append(f"it was trained for {task[:40]}, so a softmax over its logits is not what it learned")
     if raw.get("auto_map"):
         out.append("it names code of its own (auto_map), which is never run: it is read as a plain ViT")
+    dtypes = sorted({str(tensor.dtype).removeprefix("torch.") for tensor in state.values()})
     if dtypes != ["float32"]:
-        out.append(f"its numbers are stored as {' and '.join(dtypes)}; they are computed with in float32")
-    if no_preprocessor:
-        out.append(
-            f"it has no {PREPROCESSOR}; the defaults documented for ViT are used: the model's own picture size, bilinear, "
-            "mean and standard deviation 0.5"
-        )
+        out.append(f"its numbers are stored as {' and '.join(dtypes)}; here they are float32")
     return out
 
 
@@ -156,31 +175,33 @@ def read_licence(folder: Path) -> str:
         return "not stated"
     head = lines[1 : lines.index("---", 1)] if lines[:1] == ["---"] and "---" in lines[1:] else []
     found = [line.partition(":")[2].strip().strip("'\"") for line in head if line.startswith("license:")]
-    return found[0] if found and found[0] else "not stated"
+    return found[0][:80] if found and found[0] else "not stated"
 
 
 def _witness(folder: Path, raw: dict, head: bool, pickled: bool):
-    """transformers' own loading of the same folder: other code, other names, the same file."""
+    """transformers' own loading of the same folder: other code, its own table of names, the same file.
+
+    It reads into float32 first, as we do, so that a comparison in float64 starts from the same numbers.
+    """
 
     def library(dtype: torch.dtype = torch.float32):
         from transformers import ViTConfig as LibraryConfig
         from transformers import ViTForImageClassification, ViTModel
 
         kind, options = (ViTForImageClassification, {}) if head else (ViTModel, {"add_pooling_layer": False})
-        with quiet():
-            model = kind.from_pretrained(
-                folder,
-                config=LibraryConfig.from_dict(dict(raw)),
-                attn_implementation="eager",
-                dtype=torch.float32,
-                local_files_only=True,
-                use_safetensors=not pickled,
-                **options,
-            )
+        try:
+            with quiet():
+                model = kind.from_pretrained(
+                    folder,
+                    config=LibraryConfig.from_dict(dict(raw)),
+                    attn_implementation=eager(dtype),
+                    dtype=torch.float32,
+                    local_files_only=True,
+                    use_safetensors=not pickled,
+                    **options,
+                )
+        except Exception as error:  # whatever transformers raises: it cannot be a witness for this folder
+            raise CheckpointError(f"transformers cannot load this folder itself: {reason(error)}") from error
         return model.to(dtype).eval()
 
     return library
-
-
-def _list(keys: list[str]) -> str:
-    return ", ".join(keys[:3]) + (f" and {len(keys) - 3} more" if len(keys) > 3 else "")

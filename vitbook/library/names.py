@@ -75,7 +75,7 @@ TELLTALE = {
 
 def new_name(key: str) -> str:
     """The name that transformers since 5.9 gives to a tensor, without the `vit.` in front."""
-    key = key.removeprefix("vit.")
+    key = key if key.startswith("vit.classifier.") else key.removeprefix("vit.")
     for old, new in OLD_TO_NEW:
         key = key.replace(old, new)
     return key
@@ -90,6 +90,16 @@ def new_names(keys: Iterable[str]) -> dict[str, str]:
                 f"the file holds the same tensor twice, as {other!r} and as {key!r}; keep one of them"
             )
     return places
+
+
+def as_in_files(name: str, keys: Iterable[str]) -> str:
+    """A new name in the style of the names of a file, so that a reader finds it there."""
+    keys = list(keys)
+    if any("encoder.layer." in key for key in keys):
+        for old, new in OLD_TO_NEW:
+            name = name.replace(new, old)
+    prefixed = any(key.startswith("vit.") for key in keys) and not name.startswith("classifier.")
+    return f"vit.{name}" if prefixed else name
 
 
 def layer_name(l: int, letter: str) -> str:
