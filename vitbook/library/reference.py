@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from vitbook.attention import scores, split_heads
 from vitbook.encoder import layer_norm
 from vitbook.library.checkpoints import Checkpoint
 from vitbook.model import run
@@ -20,6 +21,10 @@ from vitbook.trace import Trace
 #: Largest difference allowed at a stage, relative to the stage's largest value.  Float32 keeps about 7 digits and float64
 #: about 16; two orders are left for the noise that a dozen layers of sums gather.
 BOUNDS = {torch.float32: 1e-5, torch.float64: 1e-11}
+
+#: Softmax turns absolute noise in a score into relative noise in a weight, and a score of 300 stands on a float32 grid with
+#: steps of 3e-5.  Where that exceeds `BOUNDS`, weights may differ by this many steps of the grid at the largest score.
+STEPS = 4
 
 
 class Disagreement(AssertionError):
@@ -130,11 +135,13 @@ def compare(checkpoint: Checkpoint, x: Tensor, library=None) -> Comparison:
     rows = []
     for dtype, bound in BOUNDS.items():
         ours = stages_of_trace(run(checkpoint.to(dtype), x), checkpoint.to(dtype))
-        theirs = stages_of_library(library(dtype), x.to(dtype))
+        witness = library(dtype)
+        theirs, largest = stages_of_library(witness, x.to(dtype)), largest_scores(witness, x.to(dtype))
         if ours.keys() != theirs.keys():
             raise Disagreement(f"stages differ: {sorted(ours.keys() ^ theirs.keys())} on one side only")
         for stage, reference in theirs.items():
-            rows.append(_row(stage, ours[stage], reference, bound))
+            grid = STEPS * torch.finfo(dtype).eps * largest.get(stage, 0)
+            rows.append(_row(stage, ours[stage], reference, max(bound, grid)))
     return Comparison(checkpoint.name, tuple(rows)).check()
 
 
@@ -164,15 +171,40 @@ def stages_of_library(model, x: Tensor) -> dict[str, Tensor]:
     """Stage name -> transformers' tensor, in the order of the run.  model: a ViT or a DINOv2, eager attention, in eval mode."""
     picture = x.unsqueeze(0)
     output = model(picture, output_hidden_states=True, output_attentions=True)
-    base = getattr(model, "vit", model)
     z = output.hidden_states
-    out = {"x_p E": base.embeddings.patch_embeddings(picture)[0], "z_0": z[0][0]}
-    layers = base.layers if hasattr(base, "layers") else base.encoder.layer
-    for l, layer in enumerate(layers, start=1):
-        norm = layer.layernorm_before if hasattr(layer, "layernorm_before") else layer.norm1
-        out |= {f"LN, layer {l}": norm(z[l - 1])[0], f"A, layer {l}": output.attentions[l - 1][0], f"z_{l}": z[l][0]}
-    out["y"] = base.layernorm(z[-1])[0, 0]
+    out = {"x_p E": _base(model).embeddings.patch_embeddings(picture)[0], "z_0": z[0][0]}
+    for l, layer in enumerate(_layers(model), start=1):
+        normed, A = _norm(layer)(z[l - 1])[0], output.attentions[l - 1][0]
+        out |= {f"LN, layer {l}": normed, f"A, layer {l}": A, f"z_{l}": z[l][0]}
+    out["y"] = _base(model).layernorm(z[-1])[0, 0]
     return out | ({"logits": output.logits[0]} if hasattr(output, "logits") else {})
+
+
+@torch.no_grad()
+def largest_scores(model, x: Tensor) -> dict[str, float]:
+    """ "A, layer l" -> the largest |q kᵀ / sqrt(D_h)| of that layer in transformers' run: what its softmax had to take in."""
+    z = model(x.unsqueeze(0), output_hidden_states=True).hidden_states
+    out = {}
+    for l, layer in enumerate(_layers(model), start=1):
+        normed, module = _norm(layer)(z[l - 1]), layer.attention
+        q, k = (
+            split_heads(project(normed)[0], module.num_attention_heads) for project in (module.q_proj, module.k_proj)
+        )
+        out[f"A, layer {l}"] = scores(q, k).abs().max().item()
+    return out
+
+
+def _base(model):
+    return getattr(model, "vit", model)
+
+
+def _layers(model):
+    base = _base(model)
+    return base.layers if hasattr(base, "layers") else base.encoder.layer
+
+
+def _norm(layer):
+    return layer.layernorm_before if hasattr(layer, "layernorm_before") else layer.norm1
 
 
 def _row(stage: str, ours: Tensor, theirs: Tensor, bound: float) -> Row:
