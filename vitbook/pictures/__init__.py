@@ -5,28 +5,27 @@
     load_picture("https://example.org/cat.jpg") an address
     load_picture(upload.value)                  what a reader uploaded
 
-The room in parts: `refusal` (messages), `arrays` (which axis, which range), `decode` (files and modes to RGB), `web`
-(addresses), `catalogue` and `photographs` (provenance). Here each kind of source finds its way to one of them.
+The room in parts: `refusal` (messages), `files` (paths and streams), `web` (addresses), `arrays` (which axis, which
+range), `rgb` (formats and modes to RGB), `catalogue` and `photographs` (provenance). Here each kind of source finds
+its way to one of them.
 """
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
-import stat
 from collections.abc import Mapping
 from functools import singledispatch
-from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
 from .arrays import array_to_image, is_array
 from .catalogue import Picture, cache_folder
-from .decode import BACKGROUND, MAX_BYTES, MAX_PIXELS, decode, from_pillow, upright_rgb
+from .files import read_file, read_stream
 from .photographs import CATS, PICTURES, cats_path, provenance_rows
 from .refusal import PictureError, PictureWarning, note, shown
+from .rgb import BACKGROUND, MAX_BYTES, MAX_PIXELS, decode, from_pillow, upright_rgb
 from .web import MAX_DOWNLOAD, MAX_SECONDS, address_for_messages, download
 
 __all__ = [
@@ -76,9 +75,9 @@ def load_picture(source: Any) -> Image.Image:
 def _load(source: Any) -> Image.Image:
     """Anything without a type of its own: arrays of every library, and streams."""
     if is_array(source):
-        return upright_rgb(array_to_image(source, MAX_PIXELS), "an array")
+        return upright_rgb(array_to_image(source, MAX_PIXELS), "An array")
     if callable(getattr(source, "read", None)):
-        return decode(_read_stream(source), f"the stream {shown(getattr(source, 'name', type(source).__name__))}")
+        return decode(*read_stream(source))
     raise PictureError(
         f"{shown(source)} ({type(source).__name__}) is no picture. Pass a path, an http address, bytes, an open file, "
         f"a Pillow image, an array, an upload's value, or a name: {', '.join(PICTURES)}."
@@ -103,26 +102,29 @@ def _from_text(text: str) -> Image.Image:
 
 @_load.register(Picture)
 def _from_record(record: Picture) -> Image.Image:
-    return decode(record.read(), f"the picture {record.name!r}")
+    return decode(record.read(), f"The picture {record.name!r}")
 
 
 @_load.register(os.PathLike)
 def _from_path(path: str | os.PathLike) -> Image.Image:
-    return decode(_read_file(path), shown(os.fspath(path)))
+    return decode(read_file(path), shown(os.fspath(path)))
 
 
 @_load.register(bytes)
 @_load.register(bytearray)
+def _from_bytes(data: bytes | bytearray) -> Image.Image:
+    return decode(bytes(data), f"The data given as {type(data).__name__}")
+
+
 @_load.register(memoryview)
-def _from_bytes(data: bytes | bytearray | memoryview) -> Image.Image:
+def _from_view(view: memoryview) -> Image.Image:
     try:
-        if memoryview(data).ndim != 1:  # a view of an array
-            return upright_rgb(array_to_image(data, MAX_PIXELS), "an array")
-        return decode(bytes(data), f"what came as {type(data).__name__}")
+        view.ndim  # noqa: B018
     except ValueError as error:
-        if isinstance(error, PictureError):
-            raise
         raise PictureError(f"A memoryview came that can't be read ({error}). Pass bytes.") from error
+    if view.ndim != 1:  # a view of an array
+        return upright_rgb(array_to_image(view, MAX_PIXELS), "An array")
+    return decode(view.tobytes(), "The data given as memoryview")
 
 
 @_load.register(Image.Image)
@@ -137,7 +139,7 @@ def _from_upload(upload: Mapping) -> Image.Image:
         content = upload["content"]
         if not isinstance(content, bytes | bytearray | memoryview):
             raise PictureError(f"The upload's content is a {type(content).__name__}, expected bytes. Pass value[0].")
-        return decode(bytes(content), f"the upload {shown(_uploaded_name(upload))}")
+        return decode(bytes(content), f"The upload {shown(_uploaded_name(upload))}")
     files = [{"name": name, **item} for name, item in upload.items() if isinstance(item, Mapping)]
     if len(files) != len(upload):
         raise PictureError(f"A dict with the keys {shown(list(upload))} came; an upload has 'content'. Pass its bytes.")
@@ -158,67 +160,6 @@ def _from_several(items: list | tuple) -> Image.Image:
 
 
 def _uploaded_name(upload: Mapping) -> str:
-    metadata = upload.get("metadata")
-    return str(
-        upload.get("name") or (metadata.get("name") if isinstance(metadata, Mapping) else None) or "without a name"
-    )
-
-
-def _read_file(path: str | os.PathLike) -> bytes:
-    """The bytes of a regular file. Devices and pipes are refused before they are opened: reading one may never end."""
-    name = shown(os.fspath(path))
-    try:
-        place = Path(os.fsdecode(path)).expanduser()
-        mode, size = place.stat().st_mode, place.stat().st_size
-        if stat.S_ISDIR(mode):
-            raise PictureError(f"{name} is a folder. Pass one picture inside it.")
-        if not stat.S_ISREG(mode):
-            raise PictureError(f"{name} is a device, a pipe or a socket, not a file. Pass a file, or bytes.")
-        if size > MAX_BYTES:
-            raise PictureError(
-                f"{name} has {size:,} bytes, more than {MAX_BYTES:,}. Save a smaller copy and pass that."
-            )
-        with place.open("rb") as file:
-            return file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise PictureError(f"There is no file {name}.{_suggestion(os.fsdecode(path))}") from None
-    except OSError as error:
-        raise PictureError(
-            f"{name} can't be read ({error.strerror or error}). Check the name and its rights."
-        ) from error
-    except (RuntimeError, ValueError) as error:
-        if isinstance(error, PictureError):
-            raise
-        raise PictureError(f"{name} can't be a path ({error}). Check the name.") from error
-
-
-def _suggestion(text: str) -> str:
-    """What the writer of a missing path may have meant."""
-    if Path(text).is_symlink():
-        return " It is a link whose target is gone."
-    if re.match(r"https?:/[^/]", text):
-        return " An address is passed as text: a Path loses one of its slashes."
-    if near := difflib.get_close_matches(text, PICTURES, n=1):
-        return f" Did you mean the name {near[0]!r}?"
-    if Path(text).suffix or len(Path(text).parts) > 1:
-        return " Check the spelling and the folder that it starts from."
-    return f" The names in the catalogue are {', '.join(PICTURES)}."
-
-
-def _read_stream(stream: Any) -> bytes:
-    """All that is left in a binary stream, up to one byte more than `MAX_BYTES`; it is left open."""
-    name = f"The stream {shown(getattr(stream, 'name', type(stream).__name__))}"
-    data = bytearray()
-    try:
-        while len(data) <= MAX_BYTES and (chunk := stream.read(min(2**20, MAX_BYTES + 1 - len(data)))):
-            if not isinstance(chunk, bytes | bytearray | memoryview):
-                raise PictureError(f"{name} gives {type(chunk).__name__}, not bytes. Open it with mode 'rb'.")
-            data += chunk
-        at = stream.tell() if not data and stream.seekable() else 0
-    except PictureError:
-        raise
-    except Exception as error:  # a stream may be anybody's code
-        raise PictureError(f"{name} can't be read ({error}). Open it with mode 'rb' and pass it while open.") from error
-    if at:
-        raise PictureError(f"{name} stands at its end, with nothing left to read. Call seek(0) before.")
-    return bytes(data)
+    metadata = upload.get("metadata")  # where ipywidgets 7 keeps it
+    inner = metadata.get("name") if isinstance(metadata, Mapping) else None
+    return str(upload.get("name") or inner or "without a name")

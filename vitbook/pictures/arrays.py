@@ -21,7 +21,7 @@ from PIL import Image
 from .refusal import PictureError, note
 
 SLACK = 1e-3  # a float may miss its range by this much: a quarter of one of the 255 steps, as rounding leaves behind
-_CHANNELS = (1, 2, 3, 4)
+_CHANNELS = (1, 3, 4)
 
 
 def is_array(source: Any) -> bool:
@@ -35,7 +35,7 @@ def array_to_image(source: Any, max_pixels: int) -> Image.Image:
     Accepts what the module's text lists; raises `PictureError` naming shape, dtype or range otherwise, and where there
     are more than `max_pixels` pixels.
     """
-    name = f"{'a tensor' if hasattr(source, 'detach') else 'an array'} of shape {_shape(source)}"
+    name = f"{'A tensor' if hasattr(source, 'detach') else 'An array'} of shape {_shape(source)}"
     values = _channels_last(_numbers(source, name), name, tensor=hasattr(source, "detach"))
     if values.shape[0] * values.shape[1] > max_pixels:
         raise PictureError(f"{name} has more than {max_pixels:,} pixels. Pass a smaller copy, such as x[::4, ::4].")
@@ -75,19 +75,18 @@ def _channels_last(values: np.ndarray, name: str, tensor: bool) -> np.ndarray:
         hint = " Bytes of a picture file go in as bytes: x.tobytes()." if values.ndim == 1 else ""
         raise PictureError(f"{name} has no picture's layout: (H, W), (H, W, C) or (C, H, W) was expected.{hint}")
     front, back = values.shape[0] in _CHANNELS, values.shape[2] in _CHANNELS
+    if not back and 2 in (values.shape[0], values.shape[2]):
+        raise PictureError(
+            f"{name} has two channels. If they are grey and alpha, pass Image.fromarray(x, 'LA'); "
+            "if it is one picture and something else, pass the picture alone."
+        )
     if not front and not back:
         raise PictureError(f"{name} has no axis of channels: the first or the last must be 1, 3 or 4 long.")
     first = front and (tensor or not back)
     if front and back:
         layout, other = ("(C, H, W)", "(H, W, C)") if first else ("(H, W, C)", "(C, H, W)")
         note(f"{name} could be either layout; it was read as {layout}. If it is {other}, move the axis before.")
-    values = np.moveaxis(values, 0, 2) if first else values  # (C, H, W) -> (H, W, C)
-    if values.shape[2] == 2:
-        raise PictureError(
-            f"{name} has two channels. If they are grey and alpha, pass Image.fromarray(x, 'LA'); "
-            "if it is one picture and something else, pass the first: x[..., 0]."
-        )
-    return values
+    return np.moveaxis(values, 0, 2) if first else values  # (C, H, W) -> (H, W, C)
 
 
 def levels(values: np.ndarray, name: str) -> np.ndarray:
@@ -113,7 +112,10 @@ def _integer_levels(values: np.ndarray, name: str) -> np.ndarray:
     if low < 0:
         raise PictureError(f"{name} goes down to {low}. Integers 0..255 were expected; undo any shift first.")
     if high > 255 and not sixteen_bit:
-        raise PictureError(f"{name} goes up to {high}, expected 0..255. If it is 16-bit, pass x.astype(numpy.uint16).")
+        raise PictureError(
+            f"{name} goes up to {high}; integers are 0..255, or 0..65535 in 16 bits. Pass x.astype(numpy.uint16) for "
+            "the latter, or x / white, with the value that means white."
+        )
     if high > 255:
         return sixteen_bit_levels(values)
     if high == 1:

@@ -20,10 +20,11 @@ class PictureWarning(UserWarning):
 
 def note(message: str) -> None:
     """Warn with `message`, pointing at the line outside this room that asked for the picture."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+    frame, level, outside = sys._getframe(), 1, 1
+    while frame is not None:
+        outside = level + 1 if frame.f_code.co_filename.startswith(_HERE) else outside
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, PictureWarning, stacklevel=level - 1)
+    warnings.warn(message, PictureWarning, stacklevel=outside)
 
 
 def shown(text: object, limit: int = 80) -> str:
@@ -36,7 +37,7 @@ def damaged(name: str, kind: str, why: object) -> PictureError:
     """The refusal of a file that starts as a picture and can't be decoded to its end."""
     return PictureError(
         f"{name} starts as {kind} but can't be decoded ({str(why) or type(why).__name__}): it is probably cut short "
-        "or damaged. Download or export it again, and compare the size in bytes with the original."
+        "or damaged. Download or export it again; the number of bytes should be the original's."
     )
 
 
@@ -73,7 +74,11 @@ _OTHERS = (  # how other things begin, what they are, what to do
     (rb"%!PS", "a PostScript document", "Export the page as PNG."),
     (rb"8BPS", "a Photoshop document", "Export it as PNG."),
     (rb"\0\0[\x01\x02]\0", "a Windows icon or cursor", "Save it as PNG."),
-    (rb"PK\x03\x04", "a ZIP archive (.npz, .pt and office files are archives too)", "Unpack it and pass what is inside."),
+    (
+        rb"PK\x03\x04",
+        "a ZIP archive (.npz, .pt and office files are archives too)",
+        "Unpack it and pass what is inside.",
+    ),
     (rb"\x1f\x8b|BZh|\xfd7zXZ|7z\xbc\xaf|Rar!", "a compressed archive", "Unpack it and pass the picture inside."),
     (rb"\x93NUMPY", "a saved NumPy array", "Read it with numpy.load and pass the array."),
     (rb"\x80[\x02-\x05]", "a Python pickle", "Read it yourself, if you trust it, and pass the array inside."),

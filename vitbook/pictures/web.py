@@ -99,7 +99,7 @@ def address_for_messages(url: str) -> str:
         parts = urlsplit(url)
         return shown(urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")))
     except ValueError:
-        return "the address"
+        return "The address"
 
 
 def _check_address(url: str, asked: str | None = None) -> None:

@@ -49,13 +49,14 @@ def decode(data: bytes, name: str) -> Image.Image:
             image.load()
         except Exception as error:  # decoders fail in many ways, each of them because of the data
             raise damaged(name, picture_kind(data) or f"a {image.format}", error) from error
+        rgb = upright_rgb(image, name)
         _warn_of_guesses(image, name)
-        return upright_rgb(image, name)
+        return rgb
 
 
 def from_pillow(image: Image.Image) -> Image.Image:
     """Any Pillow image -> a new upright RGB one; `image` itself is neither changed nor closed."""
-    name = f"a Pillow image of mode {image.mode} and size {image.size[0]} x {image.size[1]}"
+    name = f"A Pillow image of mode {image.mode} and size {image.size[0]} x {image.size[1]}"
     _refuse_bombs(image.size, name)
     try:
         image.load()
@@ -64,8 +65,9 @@ def from_pillow(image: Image.Image) -> Image.Image:
             f"{name} can't be decoded ({error}): it, or the file behind it, is closed or damaged. "
             "Load it while its file is open, or pass the path."
         ) from error
+    rgb = upright_rgb(image, name)
     _warn_of_guesses(image, name)
-    return upright_rgb(image, name)
+    return rgb
 
 
 def upright_rgb(image: Image.Image, name: str) -> Image.Image:
@@ -108,7 +110,7 @@ def _too_many(pixels: int | None, name: str) -> PictureError:
 
 def _warn_of_guesses(image: Image.Image, name: str) -> None:
     """Say which frame is taken, and which convention of ink. An MPO's first picture is *the* picture: nothing to say."""
-    if getattr(image, "is_animated", False) and image.tell() == 0 and image.format != "MPO":
+    if image.format != "MPO" and _more_follows(image):
         pages = "pages" if image.format == "TIFF" else "frames"
         note(f"{name} has several {pages}; the first one was taken. For another, seek to it in Pillow and pass that.")
     if image.format == "JPEG" and image.mode == "CMYK" and "adobe" not in image.info:
@@ -116,6 +118,14 @@ def _warn_of_guesses(image: Image.Image, name: str) -> None:
             f"{name} is a CMYK JPEG without Adobe's marker; its inks were read the way Adobe writes them, inverted. "
             "If the colours look negative, save it as RGB."
         )
+
+
+def _more_follows(image: Image.Image) -> bool:
+    """Whether this is the first of several frames. Asked last, since a GIF looks for its second frame to answer."""
+    try:
+        return getattr(image, "is_animated", False) and image.tell() == 0
+    except Exception:  # something follows, and is broken
+        return True
 
 
 def _orientation(image: Image.Image, name: str) -> int:
@@ -160,7 +170,7 @@ def _levels_of_wide_grey(image: Image.Image, name: str) -> np.ndarray:
     values = np.asarray(image)
     if image.mode == "I" and 0 <= values.min() and values.max() <= 65535:
         values = values.astype(np.uint16)
-    return levels(values, name)
+    return levels(values, f"{name}, as an array x = numpy.asarray(image),")
 
 
 def _white_is_high(image: Image.Image, grey: np.ndarray) -> np.ndarray:
