@@ -34,6 +34,13 @@ ARROWS = {
     "finetune": {"model", "pixels"},
     "pencil": {"attention"},
     "exercises": {"counting", "numpy_block", "pencil"},
+    "publications": set(),
+    "measure": set(
+        "attention config counting encoder formulas library model numpy_block patches pencil pictures pixels publications "
+        "readout trace weights".split()
+    ),
+    "verdicts": {"config", "measure", "pictures", "publications"},
+    "numerics": {"config", "encoder", "model", "trace", "weights"},
 }
 FREE = ("library", "views", "__init__", "__main__")
 
