@@ -1,0 +1,34 @@
+"""Everything that a reader sees: figures and widgets.  Names load when first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+_ROOMS = {
+    "encoder_figures": (
+        "answer",
+        "before_after",
+        "gelu_curves",
+        "heads",
+        "hidden_numbers",
+        "layer_line",
+        "own_weight",
+        "training_line",
+        "weight_bars",
+    ),
+    "figures": ("filters", "one_patch", "patch_grid", "similarity_maps", "similarity_tiles"),
+    "plotting": ("canvas", "show"),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str):
+    if name in _HOME:
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'vitbook.views' has no attribute {name!r}; it offers {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return __all__

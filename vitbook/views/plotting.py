@@ -9,7 +9,6 @@ Small grids (14 x 14) belong in ``pcolormesh``: they stay sharp and get their da
 from __future__ import annotations
 
 import io
-from contextlib import contextmanager
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -70,7 +69,7 @@ def mpl_style() -> dict:
         "font.size": normal,
         "mathtext.fontset": "cm",  # as in the page's formulas
         "axes.titlesize": large,
-        "axes.titleweight": 600,
+        "axes.titleweight": "bold",
         "axes.titlelocation": "left",
         "axes.titlepad": 10,
         "axes.labelsize": normal,
@@ -101,21 +100,19 @@ def mpl_style() -> dict:
     }
 
 
-@contextmanager
-def style():
-    """Draw inside ``with style():`` and leave everyone else's settings alone."""
-    import matplotlib
+def canvas(height: int, columns: int = 1, rows: int = 1, width: int = PAGE_WIDTH, mosaic=None, **options):
+    """``fig, axes`` of ``width`` x ``height`` px of the page; ``options`` go to ``subplots``.
 
-    with matplotlib.rc_context(mpl_style()):
-        yield
-
-
-def canvas(height: int, columns: int = 1, rows: int = 1, width: int = PAGE_WIDTH, **options):
-    """``fig, axes`` of ``width`` x ``height`` px of the page, in the book's style; ``options`` go to ``subplots``."""
+    With a ``mosaic`` they go to ``subplot_mosaic``, and ``axes`` is a dict of its names.
+    The book's style stays on from here, since titles and labels are set later and read it then.
+    """
     import matplotlib.pyplot as plt
 
-    with style():
-        return plt.subplots(rows, columns, figsize=(width * _PX, height * _PX), **options)
+    plt.rcParams.update(mpl_style())
+    size = (width * _PX, height * _PX)
+    if mosaic is not None:
+        return plt.subplot_mosaic(mosaic, figsize=size, **options)
+    return plt.subplots(rows, columns, figsize=size, **options)
 
 
 class Drawing:
@@ -137,22 +134,32 @@ class Drawing:
         return f"<figure: {self.alt}>"
 
 
-def show(fig, alt: str) -> None:
-    """Display ``fig`` now, with ``alt`` for those who cannot see it, and close it."""
+def finish(fig, alt: str) -> Drawing:
+    """``fig`` closed and turned into a `Drawing`, with ``alt`` for those who cannot see it."""
     import matplotlib.pyplot as plt
-    from IPython.display import display
 
     drawing = Drawing(fig, alt)
     plt.close(fig)
-    display(drawing)
+    return drawing
+
+
+def show(fig, alt: str) -> None:
+    """Display ``fig`` now, with ``alt`` for those who cannot see it, and close it."""
+    from IPython.display import display
+
+    display(finish(fig, alt))
 
 
 def _svg(fig) -> str:
+    import matplotlib
+
     buffer = io.StringIO()
-    with style():
+    with matplotlib.rc_context(mpl_style()):
         # No date and no creator: the same numbers give the same file.
         fig.savefig(buffer, format="svg", dpi=mpl_style()["figure.dpi"], metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
+    # The cells of a grid meet without the hairline that smoothing leaves between them.
+    text = text.replace('<g id="QuadMesh_', '<g shape-rendering="crispEdges" id="QuadMesh_')
     return text[text.index("<svg") :]
 
 
