@@ -109,7 +109,10 @@ def figure_fonts(scratch: Path) -> None:
         cut = Subsetter(Options(layout_features=["kern", "mark", "mkmk"], name_IDs=["*"], notdef_outline=True))
         cut.populate(unicodes=[letter for first, last in FIGURE_LETTERS for letter in range(first, last + 1)])
         cut.subset(font)
-        font["name"].setName("Inter", 1, 3, 1, 0x409)  # one family, so that matplotlib finds the weight
+        if weight == "SemiBold":  # the bold of one family, which is how matplotlib looks for it
+            font["name"].setName("Inter", 1, 3, 1, 0x409)
+            font["name"].setName("Bold", 2, 3, 1, 0x409)
+            font["OS/2"].usWeightClass = 700
         font.save(FONTS / f"Inter-{weight}.ttf")
 
 

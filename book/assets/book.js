@@ -1,0 +1,44 @@
+// What the pages need beyond the theme: regions that scroll can be reached by keyboard, and search says where it cannot work.
+(function () {
+  const SCROLLS = ".vb-frame, div.math mjx-container, .cell_output .output, div.highlight pre, .pst-scrollable-table-container, .vb-shapes > p";
+
+  // A region that scrolls sideways takes the focus, so that the arrow keys move it; one that fits stays out of the tab order.
+  function reach() {
+    for (const region of document.querySelectorAll(SCROLLS)) {
+      const scrolls = region.scrollWidth > region.clientWidth + 1;
+      if (scrolls && !region.hasAttribute("tabindex")) {
+        region.tabIndex = 0;
+        region.setAttribute("role", "group");
+        region.setAttribute("aria-label", "wide content, scrolls sideways");
+        region.dataset.vbReach = "";
+      } else if (!scrolls && "vbReach" in region.dataset) {
+        for (const name of ["tabindex", "role", "aria-label", "data-vb-reach"]) region.removeAttribute(name);
+      }
+    }
+  }
+
+  let waiting = 0;
+  function reachSoon() {
+    cancelAnimationFrame(waiting);
+    waiting = requestAnimationFrame(reach);
+  }
+
+  // Browsers let no page opened from a disk read its neighbours, and the search shows its hits by reading them.
+  function explainSearch() {
+    const results = document.getElementById("search-results");
+    if (!results || location.protocol !== "file:") return;
+    const note = document.createElement("p");
+    note.className = "vb-search-note";
+    note.textContent =
+      "You opened this book from a disk: the titles of matching pages are listed, their excerpts are not. " +
+      "Served over http (make serve) the search shows both.";
+    results.before(note);
+  }
+
+  window.addEventListener("load", reachSoon);
+  window.addEventListener("resize", reachSoon);
+  document.addEventListener("DOMContentLoaded", () => {
+    explainSearch();
+    if (window.MathJax && window.MathJax.startup) window.MathJax.startup.promise.then(reachSoon);
+  });
+})();

@@ -59,11 +59,11 @@ _LABEL = re.compile(r"eq-([1-8][a-z]?)")
 
 
 def coloured(tex: str) -> str:
-    r"""The same formula with each of the book's letters wrapped in ``\class{vb-<ink>}{...}``, which the style sheet colours."""
+    r"""The same formula with each of the book's letters wrapped in ``\class{vb-ink-<ink>}{...}``, which the style sheet colours."""
 
     def wrap(found: re.Match) -> str:
         ink = LETTERS[int(found.lastgroup.removeprefix("ink"))][1]
-        wrapped = rf"\class{{vb-{ink}}}{{{found[0]}}}"
+        wrapped = rf"\class{{vb-ink-{ink}}}{{{found[0]}}}"
         script = tex[: found.start()].rstrip()[-1:] in ("_", "^")  # a bare sub- or superscript is one token long
         return f"{{{wrapped}}}" if script else wrapped
 

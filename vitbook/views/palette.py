@@ -115,7 +115,7 @@ def css() -> str:
         lines.append(f"  --vb-attention: linear-gradient(to right, {stops});")
         selector = ":root" if theme == "light" else 'html[data-theme="dark"]'
         blocks.append("\n".join([f"{selector} {{", f"  color-scheme: {theme};", *lines, "}"]))
-    blocks += [f".vb-{name} {{ color: var(--vb-{name}); }}" for name in INKS]
+    blocks += [f".vb-ink-{name} {{ color: var(--vb-{name}); }}" for name in INKS]
     return "\n".join(["/* Written by the build from vitbook/views/palette.py. */", *blocks, ""])
 
 

@@ -103,10 +103,12 @@ class DressFigures(SphinxTransform):
         dark = image.deepcopy()
         dark["uri"] = image["uri"].removesuffix(".svg") + ".dark.svg"
         dark["ids"] = []
+        frame = nodes.container(classes=["vb-frame"])
+        image.replace_self(frame)
         for picture, theme in ((image, "light"), (dark, "dark")):
             picture["classes"] = [*picture["classes"], "vb-figure", f"vb-only-{theme}"]
             picture["loading"] = "lazy"  # so that the twin that the theme hides is not loaded
-        image.parent.insert(image.parent.index(image) + 1, dark)
+            frame += picture
 
 
 def title_of(svg: str) -> str:
