@@ -105,6 +105,11 @@ class Catalogue(Mapping):
     def __repr__(self) -> str:
         return f"<pictures: {', '.join(self)}>"
 
+    @property
+    def default(self) -> str:
+        """The name of the picture that the chapters start with: the paper trail's two cats where fetched, else "chelsea"."""
+        return "cats" if "cats" in self else "chelsea"
+
     def described(self, name: object) -> Picture | None:
         """The record of `name`, be its file here or not; None for a name that the catalogue doesn't know."""
         return self._records.get(name) if isinstance(name, str) else None
