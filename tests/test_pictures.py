@@ -33,6 +33,8 @@ from PIL import Image, ImageCms, ImageFile
 from vitbook.pictures import BACKGROUND, MAX_PIXELS, PictureError, PictureWarning, load_picture
 from vitbook.pictures import rgb as rgb_room
 
+ROOM = str(Path(rgb_room.__file__).parent)
+
 BASE = Image.fromarray(card())
 GREYS = [grey(quarter) for quarter in QUARTERS]
 
@@ -265,7 +267,7 @@ def test_first_frame_with_a_warning(format, options):
     data = encoded(BASE, format, save_all=True, append_images=later, **options)
     with pytest.warns(PictureWarning, match="first one") as caught:
         assert_card(load_picture(data), tolerance=LOSSY if format == "GIF" else 0)
-    assert caught[0].filename == __file__  # it points at the reader's line, not into the room
+    assert not caught[0].filename.startswith(ROOM)  # it points at the reader's line
 
 
 def test_a_frame_that_was_chosen_is_taken_without_a_word():
@@ -439,8 +441,11 @@ def test_file_of_too_many_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr("vitbook.pictures.files.MAX_BYTES", 100)
     monkeypatch.setattr(rgb_room, "MAX_BYTES", 100)
     path = tmp_path / "large.png"
-    path.write_bytes(encoded(BASE) + b"\0" * 100)
-    for source in (path, path.read_bytes(), io.BytesIO(path.read_bytes())):
+    data = encoded(BASE) + b"\0" * 100
+    path.write_bytes(data)
+    with pytest.raises(PictureError, match=f"has {len(data):,} bytes, more than 100"):  # told before reading
+        load_picture(path)
+    for source in (data, io.BytesIO(data)):
         with pytest.raises(PictureError, match="more than 100"):
             load_picture(source)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from cards import QUARTERS, H, W, card, grey
 from PIL import Image
 
-from vitbook.pictures import BACKGROUND, PictureError, PictureWarning, load_picture
+from vitbook.pictures import BACKGROUND, PictureError, PictureWarning, arrays, load_picture
 from vitbook.pictures.arrays import SLACK, levels, sixteen_bit_levels
 
 X = card()
@@ -75,7 +76,7 @@ def test_ambiguous_layouts_are_named(shape, read_as):
     x = np.random.default_rng(0).integers(2, 255, shape, np.uint8)
     with pytest.warns(PictureWarning, match=r"read as \(H, W, C\)") as caught:
         assert load_picture(x).size == read_as[::-1]
-    assert caught[0].filename == __file__
+    assert not caught[0].filename.startswith(str(Path(arrays.__file__).parent))  # the reader's line
 
 
 @pytest.mark.parametrize(
