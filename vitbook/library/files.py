@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from vitbook.library.base import CheckpointError, brief
+from vitbook.library.errors import CheckpointError, brief, reason
 
 SAFE, PICKLE = "model.safetensors", "pytorch_model.bin"
 INDEX = ".index.json"
@@ -156,11 +156,3 @@ def listing(folder: Path) -> str:
     if not names:
         return "nothing: the folder is empty"
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-
-
-def reason(error: BaseException) -> str:
-    """The first line of an error, without paths."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    first = (str(error) or type(error).__name__).splitlines()[0]
-    return first if len(first) <= 160 else first[:157] + "..."

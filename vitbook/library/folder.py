@@ -9,8 +9,9 @@ from torch import Tensor
 
 from vitbook.config import ViTConfig
 from vitbook.library import names
-from vitbook.library.base import Checkpoint, CheckpointError, eager, quiet, some
-from vitbook.library.files import find_weights, listing, read_json, read_tensors, reason
+from vitbook.library.base import Checkpoint, eager, quiet
+from vitbook.library.errors import CheckpointError, reason, some
+from vitbook.library.files import find_weights, listing, read_json, read_tensors
 from vitbook.library.processor import read_preprocessing
 from vitbook.library.settings import read_labels, refuse_other_families, vit_config
 

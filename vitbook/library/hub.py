@@ -1,11 +1,19 @@
-"""The reference checkpoint, and the local cache of the Hugging Face hub. Nothing here touches the network."""
+"""The reference checkpoint, the local cache of the Hugging Face hub, and what is used when nobody says what to use.
+
+Nothing here touches the network, and nothing here imports torch.
+"""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from vitbook.library.base import CheckpointError
+from vitbook.library.errors import CheckpointError
+
+VARIABLE = "VITBOOK_CHECKPOINT"
+EMBEDDED = "embedded"
+HUB = "hub:"
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,15 @@ def reference_snapshot(reference: Reference = REFERENCE) -> Path | None:
     """The cached reference checkpoint at its pinned revision, only when all of its files have arrived."""
     found = _at(repository(reference.repo), reference.revision)
     return found if found and all((found / name).is_file() for name in reference.files) else None
+
+
+def choose() -> tuple[str, str]:
+    """The source that stands for None, and the reason why it was chosen."""
+    if said := os.environ.get(VARIABLE, "").strip():
+        return said, f"chosen because ${VARIABLE} says {said!r}"
+    if reference_snapshot():
+        return f"{HUB}{REFERENCE.repo}@{REFERENCE.revision}", "chosen because it is in the local cache of the hub"
+    return EMBEDDED, "chosen because the reference checkpoint is not in the local cache of the hub"
 
 
 def _at(root: Path, revision: str) -> Path | None:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from vitbook.config import ViTConfig
-from vitbook.library.base import CheckpointError
+from vitbook.library.errors import CheckpointError
 from vitbook.weights import LayerWeights, Weights
 
 #: Old -> new, tried in this order (the third of the `dense` layers would match the end of the first).

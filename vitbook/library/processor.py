@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from vitbook.config import RESAMPLING, Preprocessing, ViTConfig
-from vitbook.library.base import CheckpointError, brief
+from vitbook.library.errors import CheckpointError, brief
 from vitbook.library.settings import finite
 
 FILE = "preprocessor_config.json"

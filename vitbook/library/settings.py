@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from vitbook.config import ViTConfig
-from vitbook.library.base import CheckpointError, brief
+from vitbook.library.errors import CheckpointError, brief
 
 ACTIVATION = {
     "gelu": "gelu",
