@@ -146,6 +146,11 @@ def test_wide_grey_is_scaled(data):
     np.testing.assert_allclose(x[7, :, 1], LEVELS, atol=1)  # rounding halves either way
 
 
+def test_wide_grey_of_small_numbers_names_its_guess():
+    with pytest.warns(PictureWarning, match="below 256"):
+        assert_card(load_picture(BASE.convert("I")), GREYS)
+
+
 def test_twelve_bits_reach_white():
     black_and_white = b"\x00\x0f\xff" * (H * W // 2)  # 12-bit pairs: 0x000, 0xfff
     x = np.asarray(load_picture(raw_tiff(W, H, 12, black_and_white)))
@@ -341,6 +346,9 @@ def test_truncated_files_are_refused_by_name(format, share, tmp_path):
         (b"\xff\xd8\xff\xe0", "a JPEG"),
         (b"<!DOCTYPE html><html><title>403 Forbidden</title>", "web page titled '403 Forbidden'"),
         (b"\xef\xbb\xbf\n <html><body>sorry", "web page that begins"),
+        (b"<!doctype html><html><body><svg></svg>", "web page"),
+        (b'<?xml version="1.0"?>\n<html xmlns="http://www.w3.org/1999/xhtml">', "web page"),
+        (b"BMW and other cars", "text that begins 'BMW"),
         (b"\xef\xbb\xbfhello, reader", "text that begins 'hello, reader'"),
         ("grüße".encode("utf-16"), "text that begins 'grüße'"),
         (b'{"error": "quota"}', "text that begins"),

@@ -54,7 +54,8 @@ def load_picture(source: Any) -> Image.Image:
     `source` is one of
     - a name in `PICTURES`, or one of its records. Where a file of that name lies in the current folder too, the
       catalogue wins and a `PictureWarning` says so; "./chelsea" or `Path("chelsea")` mean the file;
-    - a path (str or `os.PathLike`, "~" allowed) of a regular file;
+    - a path (str or `os.PathLike`, "~" allowed) of a regular file: PNG, JPEG, GIF, WebP, TIFF, BMP, PNM, JPEG 2000 or
+      AVIF, told by its content and not by its name;
     - an http or https address: at most `MAX_DOWNLOAD` bytes and `MAX_SECONDS` seconds, no redirect to other schemes;
     - the bytes of a picture file (bytes, bytearray, memoryview) or a binary stream, read from where it stands to its
       end and left open;

@@ -52,10 +52,11 @@ def not_a_picture(data: bytes, name: str) -> PictureError:
 _PICTURES = (  # how each format that we decode begins
     (rb"\x89PNG\r\n\x1a\n", "a PNG"),
     (rb"\xff\xd8\xff", "a JPEG"),
-    (rb"GIF8", "a GIF"),
+    (rb"GIF8[79]a", "a GIF"),
     (rb"RIFF....WEBP", "a WebP"),
     (rb"II[*+]\0|MM\0[*+]", "a TIFF"),
-    (rb"BM", "a BMP"),
+    (rb"BM.{4}\0{4}", "a BMP"),
+    (rb"P[1-6]\s", "a PNM"),
     (rb"\0\0\0\x0cjP  ", "a JPEG 2000"),
     (rb"....ftypavi[fs]", "an AVIF"),
 )
@@ -102,12 +103,12 @@ def _as_text(data: bytes) -> tuple[str, str] | None:
         return None
     text = text.strip()
     opening, low = shown(" ".join(text.split())[:60]), text.lower()
-    if "<svg" in low:
-        return "an SVG drawing, which has shapes instead of pixels", "Export it as PNG in the size that you want."
-    if re.match(r"<!doctype html|<html|<head|<body", low):
+    if re.search(r"<!doctype html|<html|^<head|^<body", low):
         title = re.search(r"<title[^>]*>(.*?)</title>", text, re.DOTALL | re.IGNORECASE)
         page = f"a web page titled {shown(title[1].strip(), 60)}" if title else f"a web page that begins {opening}"
         return page, "Pass the address of the picture itself, or open the page and save the picture from there."
+    if "<svg" in low:
+        return "an SVG drawing, which has shapes instead of pixels", "Export it as PNG in the size that you want."
     return (
         f"text that begins {opening}",
         "Pass the picture itself; a text that stands for it (a path, base64) isn't it.",

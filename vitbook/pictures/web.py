@@ -61,7 +61,8 @@ def _body_or_refusal(outcome: bytes | BaseException, name: str, seconds: float) 
         case urllib.error.URLError():
             raise PictureError(f"{name} can't be reached ({outcome.reason}). {_ELSEWHERE}") from outcome
         case OSError() | http.client.HTTPException() | ValueError():
-            raise PictureError(f"{name} can't be read ({outcome or type(outcome).__name__}). {_ELSEWHERE}") from outcome
+            why = str(outcome) or type(outcome).__name__
+            raise PictureError(f"{name} can't be read ({why}). {_ELSEWHERE}") from outcome
     raise outcome
 
 
