@@ -62,6 +62,7 @@ class Entry:
     """One row of `published.toml`; the head of that file says what each field means."""
 
     name: str
+    title: str
     document: str
     where: str
     quantity: str

@@ -66,7 +66,7 @@ def example_gelu(part: str) -> list[float]:
     cube = HIDDEN + numpy_block.CUBIC * HIDDEN**3
     inner = math.sqrt(2 / math.pi) * cube
     steps = {
-        "inner": [cube, inner],
+        "inner": [HIDDEN**3, cube, inner],
         "tanh": [math.tanh(inner)],
         "result": [1 + math.tanh(inner), float(numpy_block.gelu_tanh(np.array([HIDDEN]))[0])],
     }

@@ -40,6 +40,7 @@ def layernorm_of_class(here: Here, part: str, first: int | None = None) -> Any:
     layer, eps, row = here.weights.layers[0], here.weights.config.eps, class_row_of_z_0(here)
     variance = row.var(correction=0)
     parts = {
+        "eps": eps,
         "mean": row.mean(),
         "variance": variance,
         "std": torch.sqrt(variance + eps),
