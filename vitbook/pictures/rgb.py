@@ -93,7 +93,8 @@ def _open(data: bytes, name: str) -> Image.Image:
             pixels = re.search(r"\d+", str(error))
             raise _too_many(int(pixels[0]) if pixels else None, name) from None
         except Exception as error:
-            raise damaged(name, picture_kind(data) or "a picture", error) from error
+            kind = picture_kind(data)
+            raise (damaged(name, kind, error) if kind else not_a_picture(data, name)) from error
 
 
 def _refuse_bombs(size: tuple[int, int], name: str) -> None:
