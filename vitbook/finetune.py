@@ -66,7 +66,7 @@ def represent_all(checkpoint, pictures: Iterable) -> Float[Tensor, "n D"]:
 
 def train_head(
     Y: Float[Tensor, "n D"],
-    classes: Int[Tensor, "n"],
+    classes: Int[Tensor, "labels"],  # as many as rows of Y; the body says so in plain words
     K: int,
     steps: int = 200,
     rate: float = 0.01,
