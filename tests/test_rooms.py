@@ -31,7 +31,7 @@ ARROWS = {
     "trace": {"attention", "config", "patches", "readout"},
     "model": {"embed", "encoder", "patches", "readout", "trace"},
     "maps": {"config", "patches", "trace"},
-    "finetune": {"model", "pixels"},
+    "finetune": {"encoder", "model", "pixels"},
     "pencil": {"attention"},
     "exercises": {"counting", "numpy_block", "pencil"},
     "publications": set(),

@@ -14,6 +14,7 @@ from PIL import Image
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from vitbook.encoder import layer_norm
 from vitbook.model import run
 from vitbook.pixels import preprocess
 
@@ -59,9 +60,13 @@ def crops(picture: Image.Image, count: int, side: str, seed: int = 0) -> list[Im
     return out
 
 
-def represent_all(checkpoint, pictures: Iterable) -> Float[Tensor, "n D"]:
-    """The y of Eq. 4 for every picture, one row each."""
-    return torch.stack([run(checkpoint, preprocess(picture, checkpoint)).y for picture in pictures])
+def represent_all(checkpoint, pictures: Iterable) -> tuple[Float[Tensor, "n D"], Float[Tensor, "n D"]]:
+    """Two ways to read pictures out, one row each: the y of Eq. 4, and the mean of the normalised patch tokens (D.3)."""
+    weights, eps = checkpoint.weights, checkpoint.config.eps
+    traces = (run(checkpoint, preprocess(picture, checkpoint)) for picture in pictures)
+    rows = [(t.y, layer_norm(t.z[-1][1:], weights.gamma, weights.beta, eps).mean(0)) for t in traces]
+    y, mean = zip(*rows, strict=True)
+    return torch.stack(y), torch.stack(mean)
 
 
 def train_head(
