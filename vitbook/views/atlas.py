@@ -18,7 +18,6 @@ import json
 import os
 import re
 import shutil
-import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -158,13 +157,15 @@ def _remove_all_but(folder: Path, keep: set[str]) -> None:
             part.unlink(missing_ok=True)
 
 
-def main(folder: Path | None = None) -> int:
-    """`python -m vitbook atlas`: write the atlas of the checkpoint that the book would use.  Returns the exit status."""
+def main(checkpoint=None, folder: Path | None = None) -> int:
+    """`python -m vitbook atlas`: write the atlas of a checkpoint and say how large it is.  Returns the exit status.
+
+    checkpoint: what `load_checkpoint` takes.  Raises ValueError where there is no book to write for.
+    """
     folder = FOLDER if folder is None else Path(folder)
     if not folder.parent.is_dir():
-        print(f"There is no folder {folder.parent} here: run this in the folder of the book.", file=sys.stderr)
-        return 1
-    checkpoint = load_checkpoint()
+        raise ValueError(f"there is no folder {folder.parent} here; run this in the folder of the book")
+    checkpoint = load_checkpoint(checkpoint)
     print(f"The atlas of {checkpoint.name}:")
     home = write_atlas(checkpoint, folder=folder)
     sizes = [f.stat().st_size for f in home.rglob("*") if f.is_file()]

@@ -342,15 +342,15 @@ const isDark = () =>
 /** A grid of maps' cells: a canvas of one pixel a patch, and frames that mark a patch. */
 function panel(kind, hint) {
   const image = h("img", { alt: "", draggable: false });
-  const canvas = h("canvas", { class: "vb-cells", "aria-hidden": "true" });
-  const asked = h("div", { class: "vb-mark vb-asked" });
-  const pointed = h("div", { class: "vb-mark vb-pointed" });
-  const seen = h("div", { class: "vb-seen" }, canvas, asked, pointed);
-  const frame = h("div", { class: `vb-frame vb-${kind}`, tabIndex: 0, role: "application", title: hint }, image, seen);
-  const star = h("button", { class: "vb-star", type: "button" }, "★");
-  const note = h("span", { class: "vb-note" });
+  const canvas = h("canvas", { class: "vbx-cells", "aria-hidden": "true" });
+  const asked = h("div", { class: "vbx-mark vbx-asked" });
+  const pointed = h("div", { class: "vbx-mark vbx-pointed" });
+  const seen = h("div", { class: "vbx-seen" }, canvas, asked, pointed);
+  const frame = h("div", { class: `vbx-frame vbx-${kind}`, tabIndex: 0, role: "application", title: hint }, image, seen);
+  const star = h("button", { class: "vbx-star", type: "button" }, "★");
+  const note = h("span", { class: "vbx-note" });
   const caption = h("figcaption");
-  const element = h("figure", { class: "vb-panel" }, h("div", { class: "vb-head" }, star, note), frame, caption);
+  const element = h("figure", { class: "vbx-panel" }, h("div", { class: "vbx-head" }, star, note), frame, caption);
   return { element, frame, image, seen, canvas, asked, pointed, star, note, caption };
 }
 
@@ -447,28 +447,28 @@ class View {
     this.grid = panel("grid", "Point at a patch to see its weight; arrow keys move the pointer, Enter reads from it");
     this.other.frame.tabIndex = -1;
     this.other.star.remove(); // the query is chosen on the left, for both
-    this.title = h("p", { class: "vb-title" });
-    this.stage = h("div", { class: "vb-stage" }, this.photo.element, this.other.element, this.grid.element);
-    this.barCanvas = h("canvas", { class: "vb-ramp", width: 256, height: 1, "aria-hidden": "true" });
-    this.barTicks = h("div", { class: "vb-ticks", "aria-hidden": "true" });
-    this.barWords = h("p", { class: "vb-barwords" });
-    this.bar = h("div", { class: "vb-bar" }, h("div", { class: "vb-ramps" }, this.barCanvas, this.barTicks), this.barWords);
-    this.share = h("span", { class: "vb-share", "aria-hidden": "true" }, h("span"));
-    this.facts = h("dl", { class: "vb-facts" });
-    this.heads = h("div", { class: "vb-strip", role: "group" });
-    this.layers = h("div", { class: "vb-strip", role: "group", hidden: true });
-    this.headsWords = h("p", { class: "vb-stripwords" });
-    this.layersWords = h("p", { class: "vb-stripwords", hidden: true });
-    this.compare = h("button", { type: "button", class: "vb-button" });
-    this.link = h("button", { type: "button", class: "vb-button", onclick: () => this.copyLink() }, "Copy a link to this map");
-    this.openLayers = h("button", { type: "button", class: "vb-button", "aria-expanded": "false" });
-    this.tools = h("div", { class: "vb-tools" }, this.openLayers, this.compare, this.link);
-    this.table = h("details", { class: "vb-table" }, h("summary", {}, "Every weight of this map as a table"));
-    this.problem = h("p", { class: "vb-problem", role: "alert", hidden: true });
-    this.status = h("p", { class: "vb-status", role: "status", hidden: true });
-    this.live = h("p", { class: "vb-live", "aria-live": "polite" });
+    this.title = h("p", { class: "vbx-title" });
+    this.stage = h("div", { class: "vbx-stage" }, this.photo.element, this.other.element, this.grid.element);
+    this.barCanvas = h("canvas", { class: "vbx-ramp", width: 256, height: 1, "aria-hidden": "true" });
+    this.barTicks = h("div", { class: "vbx-ticks", "aria-hidden": "true" });
+    this.barWords = h("p", { class: "vbx-barwords" });
+    this.bar = h("div", { class: "vbx-bar" }, h("div", { class: "vbx-ramps" }, this.barCanvas, this.barTicks), this.barWords);
+    this.share = h("span", { class: "vbx-share", "aria-hidden": "true" }, h("span"));
+    this.facts = h("dl", { class: "vbx-facts" });
+    this.heads = h("div", { class: "vbx-strip", role: "group" });
+    this.layers = h("div", { class: "vbx-strip", role: "group", hidden: true });
+    this.headsWords = h("p", { class: "vbx-stripwords" });
+    this.layersWords = h("p", { class: "vbx-stripwords", hidden: true });
+    this.compare = h("button", { type: "button", class: "vbx-button" });
+    this.link = h("button", { type: "button", class: "vbx-button", onclick: () => this.copyLink() }, "Copy a link to this map");
+    this.openLayers = h("button", { type: "button", class: "vbx-button", "aria-expanded": "false" });
+    this.tools = h("div", { class: "vbx-tools" }, this.openLayers, this.compare, this.link);
+    this.table = h("details", { class: "vbx-table" }, h("summary", {}, "Every weight of this map as a table"));
+    this.problem = h("p", { class: "vbx-problem", role: "alert", hidden: true });
+    this.status = h("p", { class: "vbx-status", role: "status", hidden: true });
+    this.live = h("p", { class: "vbx-live", "aria-live": "polite" });
     this.el = h(
-      "div", { class: "vb-view" }, this.problem, this.status, this.title, this.stage, this.bar, this.facts, this.headsWords,
+      "div", { class: "vbx-view" }, this.problem, this.status, this.title, this.stage, this.bar, this.facts, this.headsWords,
       this.heads, this.layersWords, this.layers, this.tools, this.table, this.live,
     );
     el.append(this.el);
@@ -557,7 +557,7 @@ class View {
     for (const [key, names] of Object.entries(index)) if (names.includes(asked[key])) changes[key] = names.indexOf(asked[key]);
     this.set(changes);
     this.fit();
-    const scroll = () => this.el.closest(".vb-explorer")?.scrollIntoView({ block: "start" });
+    const scroll = () => this.el.closest(".vbx-explorer")?.scrollIntoView({ block: "start" });
     requestAnimationFrame(scroll);
   }
 
@@ -638,7 +638,7 @@ class View {
   }
 
   tellState(waiting) {
-    this.el.classList.toggle("vb-waiting", waiting);
+    this.el.classList.toggle("vbx-waiting", waiting);
     clearTimeout(this.late);
     const tell = (element, text) => {
       element.hidden = !text;
@@ -676,12 +676,12 @@ class View {
       ? paintSigned(this.map.patches, this.map.top, this.tables.signed)
       : paint(map.patches, top, this.tables.weights);
     show(this.grid.canvas, cells, sizes);
-    this.el.classList.toggle("vb-comparing", Boolean(against));
-    this.el.classList.toggle("vb-smooth", this.get("smooth"));
+    this.el.classList.toggle("vbx-comparing", Boolean(against));
+    this.el.classList.toggle("vbx-smooth", this.get("smooth"));
     this.el.style.setProperty("--vb-opacity", this.get("opacity"));
 
     for (const { asked } of [this.photo, this.other, this.grid]) mark(asked, choice.query, sizes);
-    this.photo.star.classList.toggle("vb-chosen", choice.query === 0);
+    this.photo.star.classList.toggle("vbx-chosen", choice.query === 0);
     this.scale = { top: against ? this.map.top : top, signed: Boolean(against) };
     this.drawWords(choice, pinned, map, against);
     this.drawBar(choice);
@@ -710,7 +710,7 @@ class View {
         left: `${100 * left}%`, top: `${100 * top}%`, width: `${100 * (right - left)}%`, height: `${100 * (bottom - top)}%`,
       });
       frame.style.setProperty("--vb-aspect", card.width / card.height);
-      element.classList.toggle("vb-cropped", left > 0 || top > 0 || right < 1 || bottom < 1);
+      element.classList.toggle("vbx-cropped", left > 0 || top > 0 || right < 1 || bottom < 1);
       image.alt = card.alt;
       this.source.photo(this.get("fingerprint"), card.key).then(
         (url) => image.getAttribute("src") !== url && (image.src = url),
@@ -790,27 +790,27 @@ class View {
       : paint(Float64Array.from({ length: 256 }, (_, i) => i), 255, this.tables.weights);
     show(this.barCanvas, rgba, { columns: rgba.length / 4, rows: 1 });
     const even = 1 / (this.sizes.N + 1);
-    const tick = (share, text, kind) => h("span", { class: `vb-tick vb-${kind}`, style: `left:${100 * share}%` }, text);
+    const tick = (share, text, kind) => h("span", { class: `vbx-tick vbx-${kind}`, style: `left:${100 * share}%` }, text);
     const ends = signed
       ? [tick(0, figure(-top, this.map.step), "low"), tick(0.5, "0", "mid"), tick(1, figure(top, this.map.step), "high")]
       : [tick(0, "0", "low"), tick(1, figure(top, this.map.step || top / 510), "high")];
     const share = even / top;
     if (!signed && !choice.reverse && share > 0.1 && share < 0.78) ends.push(tick(share, "even", "mid"));
-    this.needle = h("span", { class: "vb-needle", hidden: true });
+    this.needle = h("span", { class: "vbx-needle", hidden: true });
     this.barTicks.replaceChildren(...ends, this.needle);
     const words = scaleWords(choice, this.sizes);
     const smooth = this.get("smooth") ? "; smoothed, the colours between patch centres are invented" : "";
     this.barWords.textContent = signed
       ? `difference of weights, A minus B; the largest size sets both ends${smooth}`
       : `weight on one patch; ${words}${smooth}`;
-    this.barWords.classList.toggle("vb-own-scale", choice.scale === 2 && !signed);
+    this.barWords.classList.toggle("vbx-own-scale", choice.scale === 2 && !signed);
   }
 
   strip(element, count, build) {
     element.style.setProperty("--vb-count", Math.ceil(count / Math.ceil(count / 8)));
     while (element.children.length > count) element.lastChild.remove();
     while (element.children.length < count) {
-      element.append(build(h("canvas", { class: "vb-cells", "aria-hidden": "true" }), element.children.length));
+      element.append(build(h("canvas", { class: "vbx-cells", "aria-hidden": "true" }), element.children.length));
     }
   }
 
@@ -824,7 +824,7 @@ class View {
     this.heads.ariaLabel = `Heads of layer ${choice.layer}`;
     const pick = (n) => this.set(n === 0 ? { show: 1 } : { show: 0, head: n });
     this.strip(this.heads, sizes.heads + 1, (canvas, n) =>
-      h("button", { type: "button", class: "vb-thumb", onclick: () => pick(n) }, canvas, h("span", {}, n === 0 ? "mean" : `${n}`)));
+      h("button", { type: "button", class: "vbx-thumb", onclick: () => pick(n) }, canvas, h("span", {}, n === 0 ? "mean" : `${n}`)));
     for (let n = 0; n <= sizes.heads; n++) {
       const map = stack.read(n, choice.query, choice.reverse);
       const button = this.heads.children[n];
@@ -862,7 +862,7 @@ class View {
       `The layers of ${what}, ` + (choice.scale === 2 ? "each on its own scale" : `on one scale from 0 to ${figure(top, top / 510)}`);
     this.layers.ariaLabel = `Layers of ${what}`;
     this.strip(this.layers, sizes.L, (canvas, n) =>
-      h("button", { type: "button", class: "vb-thumb", onclick: () => this.set({ layer: n + 1 }) }, canvas, h("span", {}, `${n + 1}`)));
+      h("button", { type: "button", class: "vbx-thumb", onclick: () => this.set({ layer: n + 1 }) }, canvas, h("span", {}, `${n + 1}`)));
     maps.forEach((map, l) => {
       const button = this.layers.children[l];
       show(button.firstChild, paint(map.patches, choice.scale === 2 ? map.top : top, this.tables.weights), sizes);
@@ -883,7 +883,7 @@ class View {
       }
       this.tableWords = h("caption");
       const table = h("table", {}, this.tableWords, h("thead", {}, head), body);
-      this.table.append(h("div", { class: "vb-scroll", tabIndex: 0, role: "region", "aria-label": "Table of weights" }, table));
+      this.table.append(h("div", { class: "vbx-scroll", tabIndex: 0, role: "region", "aria-label": "Table of weights" }, table));
     }
     const { patches, toClass, step: error } = this.map;
     this.tableWords.textContent =
@@ -905,12 +905,12 @@ class View {
   drawPointed() {
     const { pointed, sizes, map } = this;
     for (const panel of [this.photo, this.other, this.grid]) mark(panel.pointed, pointed, sizes);
-    this.grid.star.classList.toggle("vb-chosen", pointed === 0);
+    this.grid.star.classList.toggle("vbx-chosen", pointed === 0);
     if (!this.needle) return;
     this.needle.hidden = !pointed;
     if (pointed === null) {
       this.pointedFact.textContent = "nothing; point at a patch, or focus the bare grid and use the arrow keys";
-      this.pointedFact.className = "vb-quiet";
+      this.pointedFact.className = "vbx-quiet";
       return;
     }
     this.pointedFact.className = "";
@@ -952,12 +952,12 @@ class View {
   /** The controls of ipywidgets may come to the page after this view; sliders have no name of their own. */
   dressControls() {
     if (this.stop.signal.aborted) return;
-    const root = this.el.closest(".vb-explorer");
+    const root = this.el.closest(".vbx-explorer");
     if (!root) return requestAnimationFrame(() => this.dressControls());
-    root.classList.toggle("vb-has-kernel", this.source.folder === null);
+    root.classList.toggle("vbx-has-kernel", this.source.folder === null);
     const dress = () => {
-      root.classList.toggle("vb-more-open", this.get("more"));
-      root.querySelector(".vb-more-button")?.setAttribute("aria-expanded", this.get("more"));
+      root.classList.toggle("vbx-more-open", this.get("more"));
+      root.querySelector(".vbx-more-button")?.setAttribute("aria-expanded", this.get("more"));
       for (const handle of root.querySelectorAll(".noUi-handle:not([aria-label])")) {
         const words = handle.closest(".widget-slider, .jupyter-widget-slider")?.querySelector("label, .widget-label");
         if (words) handle.setAttribute("aria-label", words.textContent);
@@ -972,7 +972,7 @@ class View {
 
   firstDraw() {
     this.drawn = true;
-    for (const first of document.querySelectorAll(".vb-first")) if (first.dataset.for === this.get("uid")) first.remove();
+    for (const first of document.querySelectorAll(".vbx-first")) if (first.dataset.for === this.get("uid")) first.remove();
     this.el.dataset.drawn = "yes";
   }
 

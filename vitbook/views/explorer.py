@@ -37,9 +37,9 @@ _INKS = ("ground", "surface", "line", "text", "muted", "class", "class-wash", "q
 
 def style() -> str:
     """The style sheet with the palette's colours for both themes, for pages that do not carry them."""
-    dark = 'html[data-theme="dark"] .vb-explorer, body[data-jp-theme-light="false"] .vb-explorer'
+    dark = 'html[data-theme="dark"] .vbx-explorer, body[data-jp-theme-light="false"] .vbx-explorer'
     blocks = []
-    for theme, where in zip(palette.THEMES, (".vb-explorer", dark), strict=True):
+    for theme, where in zip(palette.THEMES, (".vbx-explorer", dark), strict=True):
         inks = "".join(f"--vb-{name}:{palette.colour(name, theme)};" for name in _INKS)
         blocks.append(f"{where}{{color-scheme:{theme};{inks}--vb-control:{palette.colour('muted', theme)};}}\n")
     return "".join(blocks) + (HERE / "explorer.css").read_text(encoding="utf-8")
@@ -129,7 +129,7 @@ class AttentionExplorer(widgets.VBox):
         self._boxes = self._lay_out()
         bar = self._boxes[0]
         super().__init__([bar, self._view])
-        self.add_class("vb-explorer")
+        self.add_class("vbx-explorer")
 
         self.checkpoint = load_checkpoint() if checkpoint is None else checkpoint
         config = self.checkpoint.config
@@ -237,9 +237,9 @@ class AttentionExplorer(widgets.VBox):
     def _lay_out(self) -> list[widgets.Widget]:
         """The bar of controls first, then every widget in it that is no control: the seldom used ones fold away."""
         controls = list(self._controls)
-        more = widgets.Box(controls[5:]).add_class("vb-more")
+        more = widgets.Box(controls[5:]).add_class("vbx-more")
         own, upload, address = self._own_box()
-        bar = widgets.Box([*controls[:5], more, own]).add_class("vb-controls")
+        bar = widgets.Box([*controls[:5], more, own]).add_class("vbx-controls")
         return [bar, more, own, upload, address]
 
     # ---- pictures of one's own
@@ -249,7 +249,7 @@ class AttentionExplorer(widgets.VBox):
         address = widgets.Text(placeholder="or its path or address", description="Path or URL", continuous_update=False)
         upload.observe(lambda change: change["new"] and self._from_upload(upload), "value")
         address.observe(lambda change: change["new"].strip() and self._try(change["new"].strip()), "value")
-        return widgets.Box([upload, address]).add_class("vb-needs-kernel"), upload, address
+        return widgets.Box([upload, address]).add_class("vbx-needs-kernel"), upload, address
 
     def _from_upload(self, upload) -> None:
         files, upload.value = upload.value, ()  # the file's bytes stay in no widget, so in no notebook
@@ -370,7 +370,7 @@ def _controls() -> dict[widgets.Widget, tuple[str, str]]:
         widgets.IntSlider(description="Layer", **slider): ("value", "layer"),
         widgets.IntSlider(description="Head", **slider): ("value", "head"),
         widgets.IntSlider(description="Token", **slider): ("value", "query"),
-        widgets.ToggleButton(description="More choices").add_class("vb-more-button"): ("value", "more"),
+        widgets.ToggleButton(description="More choices").add_class("vbx-more-button"): ("value", "more"),
         widgets.Dropdown(description="Map", options=list(SHOWS.values())): ("index", "show"),
         widgets.Dropdown(description="Direction", options=list(DIRECTIONS.values())): ("index", "direction"),
         widgets.Dropdown(description="Colours", options=list(SCALES.values())): ("index", "scale"),
