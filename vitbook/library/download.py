@@ -112,7 +112,7 @@ def _append(url: str, part: Path, size: int, bar) -> None:
             if again:
                 bar.update(-have)
                 have = 0
-            for chunk in response.iter_bytes(CHUNK):
+            for chunk in response.iter_bytes():
                 have += len(chunk)
                 if have > size:
                     raise FetchError(f"the server sends more than the {size:,} bytes that it announced for {bar.desc}")

@@ -170,9 +170,10 @@ def _library_sizes(dtype: torch.dtype) -> dict:
 
 
 def _filled(kind, settings, state: dict[str, Tensor], dtype: torch.dtype, **options):
-    model = kind(settings, **options).to(dtype).eval()
-    model.load_state_dict({name: tensor.to(dtype) for name, tensor in state.items()}, strict=True)
-    return model
+    with torch.device("meta"):  # shapes only: no time is spent on random numbers that are replaced at once
+        model = kind(settings, **options)
+    model.load_state_dict({name: tensor.to(dtype).clone() for name, tensor in state.items()}, strict=True, assign=True)
+    return model.eval()
 
 
 def _dinov2_name(name: str) -> str:

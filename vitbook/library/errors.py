@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class CheckpointError(ValueError):
     """A checkpoint cannot be used; the message says what came, what was expected and what to do."""
@@ -22,5 +24,5 @@ def reason(error: BaseException) -> str:
     """The first line of an error, without paths."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    first = (str(error) or type(error).__name__).splitlines()[0]
+    first = re.sub(r"^\[Errno -?\d+\] ", "", (str(error) or type(error).__name__).splitlines()[0])
     return first if len(first) <= 160 else first[:157] + "..."

@@ -44,7 +44,7 @@ def fetch(
     if optional:
         print(f"{sentence}; {_instead()}.")
         return 0
-    print(f"{sentence}.", file=sys.stderr)
+    print(f"{sentence}; until this command succeeds, {_instead()}.", file=sys.stderr)
     return 1
 
 
@@ -118,10 +118,13 @@ def _fetch_file(reference: Reference, name: str, endpoint: str | None) -> None:
         about = within(ANSWER, lambda: get_hf_file_metadata(url, token=False, timeout=ANSWER - 1, endpoint=endpoint))
     except FetchError as error:
         raise FetchError(f"{_host(url)} cannot be reached, {error}") from None
-    except Exception as error:
+    except Exception as error:  # whatever the HTTP library raises
+        status = getattr(getattr(error, "response", None), "status_code", None)
+        if status is not None:
+            raise FetchError(f"{_host(url)} answered {status} when asked for {name} of {reference.repo}") from None
         raise FetchError(f"{_host(url)} cannot be reached ({reason(error)})") from None
     if about.commit_hash != reference.revision or not about.etag or not about.size:
-        raise FetchError(f"{_host(url)} does not answer as the hub does; is a login page or a proxy in between")
+        raise FetchError(f"{_host(url)} does not answer as the hub does (a login page or a proxy may stand in between)")
     blob = repository(reference.repo) / "blobs" / about.etag
     if not (blob.is_file() and digest_of(blob, len(about.etag)) == about.etag):
         download(url, blob, about.size, about.etag, name)

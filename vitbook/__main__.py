@@ -1,0 +1,194 @@
+"""`python -m vitbook`: fetch, doctor, count, compare, attention, atlas.
+
+Rooms are imported by the command that needs them, so that help and counting start at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+from dataclasses import replace
+
+NEEDS_PYTHON = (3, 11)
+PICTURE = "chelsea"
+
+
+def fetch(arguments) -> int:
+    """Download the reference checkpoint and the picture of two cats."""
+    from vitbook.library.fetch import fetch
+
+    return fetch(arguments.optional)
+
+
+def doctor(arguments) -> int:
+    """Say what is installed, what is cached, which checkpoint would be used, and what to do about each problem."""
+    from vitbook.library.doctor import doctor
+
+    return doctor()
+
+
+def count(arguments) -> int:
+    """Count learned numbers and multiply-adds from the sizes alone."""
+    from vitbook.config import VARIANTS
+    from vitbook.counting import count_parameters, multiply_adds
+
+    names = [variant(arguments.variant)] if arguments.variant else list(VARIANTS)
+    H, W = (arguments.pixels * 2)[:2]
+    for name in names:
+        config = replace(VARIANTS[name], H=H, W=W)
+        learned = count_parameters(config, arguments.classes, arguments.pre_logits)
+        work = multiply_adds(config, arguments.classes, arguments.pre_logits)
+        if arguments.variant:
+            print(f"{name}, {learned}\n\n{name}, {work}")
+        else:
+            print(f"{name}  {learned.total:>11,} parameters  {work.total:>15,} multiply-adds")
+    return 0
+
+
+def compare(arguments) -> int:
+    """Run a picture through vitbook and through transformers, and compare every stage in float32 and float64."""
+    from vitbook import compare, load_checkpoint, preprocess
+
+    checkpoint = load_checkpoint(arguments.checkpoint)
+    print(checkpoint)
+    comparison = compare(checkpoint, preprocess(arguments.picture, checkpoint))
+    print(comparison)
+    print(f"Every stage agrees. The furthest apart is {comparison.worst()}")
+    print(f"and in float64 {comparison.worst('float64')}.")
+    return 0
+
+
+def attention(arguments) -> int:
+    """Print the tokens that one query reads most, with their places in the grid."""
+    from vitbook import load_checkpoint, preprocess, run
+    from vitbook.patches import describe
+
+    checkpoint = load_checkpoint(arguments.checkpoint)
+    config = checkpoint.config
+    query = token(arguments.query, config)
+    layer = config.L if arguments.layer is None else arguments.layer
+    trace = run(checkpoint, preprocess(arguments.picture, checkpoint))
+    weights = trace.attention(layer, arguments.head, query)
+    which = f"head {arguments.head}"
+    if arguments.head is None:
+        weights, which = weights.mean(0), f"the mean of {config.heads} heads"
+    print(
+        f"{checkpoint.name}, layer {layer} of {config.L}, {which}: what token {query}, {describe(query, config)}, reads"
+    )
+    largest = weights.topk(min(arguments.top, config.N + 1))
+    for weight, n in zip(largest.values.tolist(), largest.indices.tolist(), strict=True):
+        print(f"  {weight:8.4f}  token {n:<4} {describe(n, config)}")
+    print(f"  {largest.values.sum():8.4f}  in these {len(largest.values)} of {config.N + 1} tokens together")
+    return 0
+
+
+def atlas(arguments) -> int:
+    """Write the maps that the built book's explorer shows without a kernel (`make book` does it)."""
+    from vitbook.views.atlas import main
+
+    return main(arguments.checkpoint)
+
+
+def variant(name: str) -> str:
+    """A name of Table 1, however it is capitalised, with or without "ViT-"."""
+    from vitbook.config import VARIANTS
+
+    known = {short: full for full in VARIANTS for short in (full.lower(), full.lower().removeprefix("vit-"))}
+    if name.lower() in known:
+        return known[name.lower()]
+    near = difflib.get_close_matches(name.lower(), known, n=1)
+    hint = f"; did you mean {known[near[0]]}?" if near else ""
+    raise ValueError(f"there is no variant {name!r}; Table 1 has {', '.join(VARIANTS)}{hint}")
+
+
+def token(text: str, config) -> int:
+    """A token number, "class", or "row,column" of a patch, both from 0."""
+    from vitbook.patches import check_token, token_of
+
+    parts = text.strip().lower().split(",")
+    if parts in (["class"], ["[class]"]):
+        return 0
+    if len(parts) > 2 or not all(part.strip().isdecimal() for part in parts):
+        raise ValueError(
+            f"query must be a token from 0 ([class]) to {config.N}, or row,column from 0,0 to "
+            f"{config.rows - 1},{config.columns - 1}, got {text!r}"
+        )
+    numbers = [int(part) for part in parts]
+    return check_token(numbers[0], config) if len(numbers) == 1 else token_of(*numbers, config)
+
+
+def positive(text: str) -> int:
+    """A whole number from 1, for argparse."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
+    return int(text)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The commands and their arguments."""
+    top = argparse.ArgumentParser(
+        "python -m vitbook", description="The Vision Transformer, executed: the book's tools."
+    )
+    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def command(function):
+        sub = commands.add_parser(function.__name__, help=function.__doc__, description=function.__doc__)
+        sub.set_defaults(run=function)
+        return sub
+
+    def takes_checkpoint(sub):
+        how = "a folder, a hub id in the local cache, or 'embedded'; without it, the one that doctor names"
+        sub.add_argument("--checkpoint", metavar="SOURCE", help=how)
+
+    sub = command(fetch)
+    sub.add_argument("--optional", action="store_true", help="without a network, say so and end well")
+    command(doctor)
+    sub = command(count)
+    sub.add_argument("variant", nargs="?", help="such as ViT-B/16; without it, all of Table 1")
+    sub.add_argument("--classes", type=positive, metavar="K", help="outputs of the class layer (none without it)")
+    sub.add_argument("--pre-logits", action="store_true", help="with the hidden layer of the pre-training head")
+    sub.add_argument("--pixels", type=positive, nargs="+", default=[224], metavar="N", help="height and width (224)")
+    sub = command(compare)
+    sub.add_argument("picture", nargs="?", default=PICTURE, help=f"path, address or catalogue name ({PICTURE})")
+    takes_checkpoint(sub)
+    sub = command(attention)
+    sub.add_argument("picture", help="path, address or catalogue name")
+    sub.add_argument("--layer", type=positive, help="from 1 (the last)")
+    sub.add_argument("--head", type=positive, help="from 1 (the mean over all heads)")
+    sub.add_argument("--query", default="0", help="token from 0 = [class], or row,column of a patch from 0,0 ([class])")
+    sub.add_argument("--top", type=positive, default=10, help="how many tokens to print (10)")
+    takes_checkpoint(sub)
+    sub = command(atlas)
+    takes_checkpoint(sub)
+    return top
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 well, 1 a problem that was explained, 2 a wrong command line."""
+    if sys.version_info < NEEDS_PYTHON:
+        needs, has = (".".join(map(str, version[:2])) for version in (NEEDS_PYTHON, sys.version_info))
+        print(f"vitbook needs Python {needs} or newer, and this is {has}: use a newer one.", file=sys.stderr)
+        return 1
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show × shows ?
+    parsed = parser().parse_args(arguments)
+    try:
+        return parsed.run(parsed)
+    except KeyboardInterrupt:
+        print("\nStopped. What has arrived is kept; the same command goes on from there.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except ImportError as error:
+        print(f"vitbook: {error}; 'python -m vitbook doctor' says what is missing", file=sys.stderr)
+    except (ValueError, AssertionError) as error:
+        print(f"vitbook: {error}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
