@@ -85,7 +85,7 @@ def different_number(result: Any, expected: float, tolerance: float, name: str) 
 def different_array(result: Any, expected: np.ndarray, tolerance: float, name: str) -> Difference | None:
     array = as_array(result)
     if array is None or array.dtype.kind not in "biuf":
-        what = kind_of(result) if array is None else f"an array of {array.dtype}"
+        what = f"an array of {array.dtype}" if isinstance(result, np.ndarray) else kind_of(result)
         return Difference("wrong type", f"{name} should be an array of shape {expected.shape}, yours is {what}")
     if (expected.dtype == bool) != (array.dtype == bool):
         return Difference("wrong type", f"{name} should hold {expected.dtype}, yours holds {array.dtype}")

@@ -47,29 +47,29 @@ def call(function: Callable, arguments: tuple, seconds: float) -> Outcome:
 
     A KeyboardInterrupt that arrives while waiting (the notebook's stop button) stops the function and is passed on.
     """
-    start, box = time.monotonic(), []
+    start, box, done = time.monotonic(), [], threading.Event()
     context = contextvars.copy_context()  # so that what the function prints still reaches the reader's cell
-    thread = threading.Thread(target=lambda: context.run(work, function, arguments, box), daemon=True)
+    thread = threading.Thread(target=lambda: context.run(work, function, arguments, box, done), daemon=True)
     try:
         thread.start()
+        while thread.is_alive() and not done.is_set() and time.monotonic() - start < seconds:
+            done.wait(PAUSE)  # not thread.join: interrupted, it takes the thread for ended (CPython 3.8 to 3.12)
     except RuntimeError:  # no threads on this platform
         return call_here(function, arguments, seconds)
-    try:
-        while thread.is_alive() and time.monotonic() - start < seconds:
-            thread.join(PAUSE)
     except KeyboardInterrupt:
-        stop(thread)
+        stop(thread, done)
         raise
-    if thread.is_alive() and not box:
-        stop(thread)
-        return Outcome(late=True, still_running=thread.is_alive(), seconds=time.monotonic() - start)
-    return box[0] if box else Outcome(late=True, seconds=time.monotonic() - start)
+    if box:
+        return box[0]
+    stop(thread, done)
+    return Outcome(late=True, still_running=thread.is_alive() and not done.is_set(), seconds=time.monotonic() - start)
 
 
-def work(function: Callable, arguments: tuple, box: list[Outcome]) -> None:
+def work(function: Callable, arguments: tuple, box: list[Outcome], done: threading.Event) -> None:
     """The thread's whole life: one call, whose outcome goes into the box. SystemExit and its like are outcomes too."""
     try:
         box.append(attempt(function, arguments))
+        done.set()
     except Stopped:
         pass
 
@@ -84,19 +84,19 @@ def attempt(function: Callable, arguments: tuple) -> Outcome:
         return Outcome(error=error, seconds=time.monotonic() - start)
 
 
-def stop(thread: threading.Thread) -> None:
+def stop(thread: threading.Thread, done: threading.Event) -> None:
     """Raise `Stopped` inside the thread, again if it is swallowed, and give it a moment to end."""
     end = time.monotonic() + GRACE
-    while thread.is_alive() and time.monotonic() < end:
+    while thread.is_alive() and not done.is_set() and time.monotonic() < end:
         raise_inside(thread)
-        thread.join(4 * PAUSE)
+        done.wait(PAUSE)
 
 
 def raise_inside(thread: threading.Thread) -> None:
     """CPython's way to raise an exception in another thread; other interpreters have none, and the thread runs on."""
     try:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped))
-    except (AttributeError, ValueError):
+    except (AttributeError, ValueError, TypeError):
         pass
 
 
