@@ -1,8 +1,103 @@
-"""Shapes are checked while the tests run, and the built book is opened in a real browser that may ask nobody else for anything."""
+"""Shapes are checked while the tests run; the built book is opened in a real browser that can reach nobody else."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
 from jaxtyping import install_import_hook
 
 # Before anything imports vitbook: every annotated shape is now compared with what really comes and goes.
 install_import_hook("vitbook", "checked.checker")
+
+from chromium import Visitor, find_chromium  # noqa: E402  (after the hook, like every import of ours)
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    """The folder of the built book. `make test` sets VITBOOK_SITE, and then a missing book is an error."""
+    promised = os.environ.get("VITBOOK_SITE")
+    folder = (ROOT / (promised or "_build/html")).resolve()
+    if (folder / "index.html").is_file():
+        return folder
+    if promised:
+        pytest.fail(f"VITBOOK_SITE promises a built book in {folder}, and there is none", pytrace=False)
+    pytest.skip(f"no built book in {folder}: run `make book` first, or `make test` for everything")
+
+
+@pytest.fixture(scope="session")
+def sample_site(tmp_path_factory) -> Path:
+    """tests/sample/style.md, one of each style, built as strictly as the book and with its configuration."""
+    folder = tmp_path_factory.mktemp("sample")
+    shutil.copytree(ROOT / "book" / "assets", folder / "book" / "assets")
+    shutil.copy(ROOT / "book" / "references.bib", folder / "book")
+    shutil.copy(ROOT / "_config.yml", folder)
+    shutil.copy(ROOT / "tests" / "sample" / "style.md", folder / "book")
+    (folder / "_toc.yml").write_text("format: jb-book\nroot: book/style\n")
+    build_book(folder)
+    return folder / "_build" / "html"
+
+
+def build_book(folder: Path, expect: int = 0) -> str:
+    """Run the strict build in ``folder`` and return what it said; a different exit code than expected fails the test."""
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "--all", "-W", "--keep-going"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    assert done.returncode == expect, said[-4000:]
+    return said
+
+
+def _serve(folder: Path):
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+@pytest.fixture(scope="session")
+def serve():
+    """A function that serves a folder on a free port of this machine and returns its address."""
+    servers = {}
+
+    def address(folder: Path) -> str:
+        if folder not in servers:
+            servers[folder] = _serve(folder)
+        return f"http://127.0.0.1:{servers[folder].server_address[1]}"
+
+    yield address
+    for server in servers.values():
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium, unable to resolve any host but this machine."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=find_chromium(playwright),
+            args=["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """``visit(url, width=, dark=, ...)`` opens a page, waits until it has settled, and keeps account of what it did."""
+    visitor = Visitor(browser)
+    yield visitor
+    visitor.close()

@@ -23,6 +23,14 @@
     waiting = requestAnimationFrame(reach);
   }
 
+  // ipywidgets gives the handle of a slider a role and a place in the tab order, but no name.
+  function nameSliders() {
+    for (const handle of document.querySelectorAll(".noUi-handle:not([aria-label])")) {
+      const label = handle.closest(".widget-slider, .jupyter-widgets")?.querySelector(".widget-label");
+      handle.setAttribute("aria-label", label?.textContent.trim() || "slider");
+    }
+  }
+
   // Browsers let no page opened from a disk read its neighbours, and the search shows its hits by reading them.
   function explainSearch() {
     const results = document.getElementById("search-results");
@@ -39,6 +47,8 @@
   window.addEventListener("resize", reachSoon);
   document.addEventListener("DOMContentLoaded", () => {
     explainSearch();
+    const article = document.querySelector(".bd-article");
+    if (article) new MutationObserver(() => { nameSliders(); reachSoon(); }).observe(article, { childList: true, subtree: true });
     if (window.MathJax && window.MathJax.startup) window.MathJax.startup.promise.then(reachSoon);
   });
 })();

@@ -1,0 +1,207 @@
+"""Every page in a real Chromium that can reach nobody else: over http and from a disk, on a phone, in the dark, by axe's rules."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from test_book import chapters
+
+pytestmark = pytest.mark.browser
+
+ALSO = ["genindex", "search", "index"]
+PAGES = [*chapters(), *ALSO]
+# Formulas that MathJax could not read, and source that it never saw.
+BAD_MATHS = """() => [
+  ...[...document.querySelectorAll('mjx-merror, merror')].map(e => e.textContent),
+  ...[...document.querySelectorAll('.bd-article .math')].filter(e => !e.querySelector('mjx-container')).map(e => e.textContent),
+  ...[...document.querySelectorAll('mjx-mtext[style*="red"], mjx-mstyle[style*="red"]')].map(e => e.textContent),
+]"""
+# What sticks out of the page to the right although nothing around it scrolls.
+STICKS_OUT = """() => {
+  const width = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth <= width) return [];
+  const contained = e => {
+    for (let p = e.parentElement; p; p = p.parentElement) if (getComputedStyle(p).overflowX !== 'visible') return true;
+  };
+  return [...document.querySelectorAll('main *')]
+    .filter(e => e.getBoundingClientRect().right > width + 1 && !contained(e))
+    .map(e => `${e.tagName}.${e.className} ${Math.round(e.getBoundingClientRect().right)} > ${width}`)
+    .concat([`the page is ${document.documentElement.scrollWidth} px wide`]).slice(0, 8);
+}"""
+# Panels that stay light in the dark theme (pictures and canvases excepted).
+LIGHT_PANELS = """() => {
+  const light = colour => {
+    const [r, g, b, a = 1] = colour.match(/[\\d.]+/g).map(Number);
+    return a > 0.5 && 0.2126 * r + 0.7152 * g + 0.0722 * b > 120;
+  };
+  return [...document.querySelectorAll('body, .bd-article *')]
+    .filter(e => !e.closest('svg, canvas, img, .noUi-target, [data-vb-light]') && e.getBoundingClientRect().width > 60)
+    .filter(e => light(getComputedStyle(e).backgroundColor)).map(e => `${e.tagName}.${e.className}`).slice(0, 8);
+}"""
+MOVES = "() => [...document.querySelectorAll('*')].filter(e => parseFloat(getComputedStyle(e).transitionDuration) > 0.001).length"
+
+
+def page_url(root: str, name: str) -> str:
+    return f"{root}/{name}.html"
+
+
+def on_disk(site: Path) -> str:
+    return site.as_uri()
+
+
+def check_page(seen) -> None:
+    assert seen.troubles == []
+    assert seen.page.evaluate(BAD_MATHS) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_over_http(site, serve, visit, name):
+    check_page(visit(page_url(serve(site), name)))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_from_a_disk(site, visit, name):
+    check_page(visit(page_url(on_disk(site), name)))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_on_a_phone_nothing_scrolls_sideways_but_what_should(site, serve, visit, name):
+    seen = visit(page_url(serve(site), name), width=375, height=800)
+    assert seen.troubles == []
+    assert seen.page.evaluate(STICKS_OUT) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_in_the_dark(site, serve, visit, name):
+    seen = visit(page_url(serve(site), name), theme="dark")
+    assert seen.page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert seen.page.evaluate(LIGHT_PANELS) == []
+
+
+AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"]}}
+
+
+def violations(page) -> list[str]:
+    """What axe finds against WCAG 2.2 A and AA, one line a node."""
+    page.evaluate(AXE)
+    found = page.evaluate("rules => axe.run(document, rules)", RULES)["violations"]
+    return [
+        f"{rule['id']}: {node['target']} {node['failureSummary'][:300]}" for rule in found for node in rule["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing(site, serve, visit, name, theme):
+    assert violations(visit(page_url(serve(site), name), theme=theme).page) == []
+
+
+# --- the style sample: one of each thing that a chapter may hold, whether or not a chapter holds it today ---
+
+
+@pytest.fixture(params=["http", "disk"])
+def sample_root(request, sample_site, serve) -> str:
+    return serve(sample_site) if request.param == "http" else on_disk(sample_site)
+
+
+def test_the_sample_opens_clean(sample_root, visit):
+    check_page(visit(page_url(sample_root, "book/style")))
+
+
+def test_letters_take_their_colours_from_the_palette(sample_site, serve, visit):
+    from vitbook.views.palette import colour
+
+    for theme in ("light", "dark"):
+        page = visit(page_url(serve(sample_site), "book/style"), theme=theme).page
+        for ink in ("class", "query", "key", "value", "embedding", "position", "stream", "mlp", "picture"):
+            shown = page.evaluate("ink => getComputedStyle(document.querySelector(`.vb-ink-${ink}`)).color", ink)
+            r, g, b = (int(colour(ink, theme)[i : i + 2], 16) for i in (1, 3, 5))
+            assert shown == f"rgb({r}, {g}, {b})", (ink, theme)
+
+
+def test_equations_keep_the_papers_numbers(sample_site, serve, visit):
+    page = visit(page_url(serve(sample_site), "book/style")).page
+    assert [text.split(")")[0] + ")" for text in page.locator(".eqno").all_inner_texts()] == ["(1)", "(6)", "(6a)"]
+    assert page.locator("a[href='#equation-eq-6']:not(.headerlink)").all_inner_texts() == ["(6)"]
+
+
+@pytest.mark.parametrize("theme, other", [("light", "dark"), ("dark", "light")])
+def test_a_figure_shows_the_twin_of_its_theme_and_loads_no_other(sample_site, serve, visit, theme, other):
+    seen = visit(page_url(serve(sample_site), "book/style"), theme=theme)
+    seen.page.locator(f".vb-only-{theme}").first.scroll_into_view_if_needed()
+    seen.page.wait_for_function("t => document.querySelector(`.vb-only-${t}`).naturalWidth > 0", arg=theme)
+    assert seen.page.locator(f".vb-only-{theme}").first.is_visible()
+    assert not seen.page.locator(f".vb-only-{other}").first.is_visible()
+    assert seen.page.evaluate("t => document.querySelector(`.vb-only-${t}`).naturalWidth", other) == 0
+    assert seen.page.locator(f".vb-only-{theme}").first.get_attribute("alt").startswith("Three panels")
+
+
+def test_a_widget_works_without_a_kernel_and_by_keyboard(sample_root, visit):
+    page = visit(page_url(sample_root, "book/style")).page
+    handle = page.locator(".noUi-handle").first
+    handle.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(
+        "() => document.querySelector('input[type=number], input[type=text][disabled]').value === '4'"
+    )
+    assert handle.get_attribute("aria-label"), "a slider says its name"
+
+
+def test_the_sample_on_a_phone(sample_site, serve, visit):
+    page = visit(page_url(serve(sample_site), "book/style"), width=375, height=800).page
+    assert page.evaluate(STICKS_OUT) == []
+    shown = page.evaluate("() => document.querySelector('.vb-only-light').getBoundingClientRect().width")
+    assert shown >= 600, "a figure's letters stay above 11 px because it keeps its width and its frame scrolls"
+    frame = page.locator(".vb-frame").first
+    assert frame.evaluate("e => e.scrollWidth > e.clientWidth && e.tabIndex === 0"), (
+        "the frame scrolls, by keyboard too"
+    )
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_sample_by_axes_rules(sample_site, serve, visit, theme):
+    page = visit(page_url(serve(sample_site), "book/style"), theme=theme).page
+    assert violations(page) == []
+    assert theme == "light" or page.evaluate(LIGHT_PANELS) == []
+
+
+def test_motion_stops_for_those_who_ask(sample_site, serve, visit):
+    page = visit(page_url(serve(sample_site), "book/style"), reduced_motion="reduce").page
+    assert page.evaluate(MOVES) == 0
+
+
+def test_focus_is_seen(sample_site, serve, visit):
+    page = visit(page_url(serve(sample_site), "book/style")).page
+    unseen = []
+    for _ in range(25):
+        page.keyboard.press("Tab")
+        name, style, width = page.evaluate(
+            """() => {
+              const e = document.activeElement, s = getComputedStyle(e);
+              return [`${e.tagName}.${e.className}`, s.outlineStyle, parseFloat(s.outlineWidth)];
+            }"""
+        )
+        if style != "solid" or width < 2:
+            unseen.append(name)
+    assert unseen == []
+
+
+def test_search_works_where_it_can_and_says_so_where_it_cannot(sample_root, visit):
+    page = visit(page_url(sample_root, "search") + "?q=quotation").page
+    page.wait_for_selector("#search-results li a")
+    assert "Every style on one page" in page.locator("#search-results").inner_text()
+    note = page.locator(".vb-search-note")
+    assert note.count() == (1 if sample_root.startswith("file") else 0)
+
+
+def test_a_foreign_request_would_be_noticed(tmp_path, visit):
+    (tmp_path / "page.html").write_text(
+        '<script src="https://example.org/x.js"></script><script>null.oops</script><img src="gone.png">'
+    )
+    seen = visit((tmp_path / "page.html").as_uri())
+    assert seen.foreign == ["https://example.org/x.js"]
+    assert any("gone.png" in url for url in seen.missing)
+    assert any("null" in error for error in seen.errors)
