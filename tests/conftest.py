@@ -12,6 +12,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import yaml
 from jaxtyping import install_import_hook
 
 # Before anything imports vitbook: every annotated shape is now compared with what really comes and goes.
@@ -38,9 +39,11 @@ def site() -> Path:
 def sample_site(tmp_path_factory) -> Path:
     """tests/sample/style.md, one of each style, built as strictly as the book and with its configuration."""
     folder = tmp_path_factory.mktemp("sample")
-    shutil.copytree(ROOT / "book" / "assets", folder / "book" / "assets")
+    shutil.copytree(ROOT / "book" / "assets", folder / "book" / "assets", ignore=shutil.ignore_patterns("attn"))
     shutil.copy(ROOT / "book" / "references.bib", folder / "book")
-    shutil.copy(ROOT / "_config.yml", folder)
+    config = yaml.safe_load((ROOT / "_config.yml").read_text())
+    config["sphinx"]["config"]["vitbook_prepare"] = False
+    (folder / "_config.yml").write_text(yaml.safe_dump(config))
     shutil.copy(ROOT / "tests" / "sample" / "style.md", folder / "book")
     (folder / "_toc.yml").write_text("format: jb-book\nroot: book/style\n")
     build_book(folder)

