@@ -75,6 +75,7 @@ class Entry:
     structural: str | None = None
     erratum: str | None = None
     correct: tuple[Token, ...] = ()
+    lines: tuple[int, ...] = ()  # numbers in each line of print, for a matrix
 
     @property
     def text(self) -> str:
@@ -150,8 +151,10 @@ def _file() -> dict[str, Any]:
 def _entry(name: str, raw: dict[str, Any]) -> Entry:
     raw = {key: value for key, value in raw.items() if key != "name"}
     try:
-        tokens, correct = _tokens(raw.pop("printed")), _tokens(raw.pop("correct", ""))
-        entry = Entry(name=name, tokens=tokens, correct=correct, **raw)
+        printed = raw.pop("printed")
+        tokens, correct = _tokens(printed), _tokens(raw.pop("correct", ""))
+        lines = tuple(len(line.split()) for line in printed.strip().split("\n")) if isinstance(printed, str) else ()
+        entry = Entry(name=name, tokens=tokens, correct=correct, lines=lines, **raw)
     except (KeyError, TypeError) as error:
         raise ValueError(f"published.toml, row {name}: {error}") from None
     checks = {

@@ -30,14 +30,19 @@ class Row:
     judged: bool
 
     @property
-    def text(self) -> str:
-        """The measured values with as many digits as were printed; empty where there are none."""
+    def texts(self) -> list[str]:
+        """The measured values, each with as many digits as its printed number; empty where there are none."""
         if self.measured is None:
-            return ""
+            return []
         tokens = self.entry.correct or self.entry.tokens
         if len(tokens) != len(self.measured):
-            return joined([f"{v:.4g}" if isinstance(v, float) else str(v) for v in self.measured])
-        return joined([token.written(value) for token, value in zip(tokens, self.measured, strict=True)])
+            return [f"{v:.4g}" if isinstance(v, float) else str(v) for v in self.measured]
+        return [token.written(value) for token, value in zip(tokens, self.measured, strict=True)]
+
+    @property
+    def text(self) -> str:
+        """The measured values as one line."""
+        return joined(self.texts)
 
 
 @dataclass(frozen=True, repr=False)

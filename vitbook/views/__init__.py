@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 _ROOMS = {
+    "calculator": ("Calculator",),
     "encoder_figures": (
         "answer",
         "before_after",
@@ -17,6 +18,8 @@ _ROOMS = {
         "weight_bars",
     ),
     "figures": ("filters", "one_patch", "patch_grid", "similarity_maps", "similarity_tiles"),
+    "ledger_page": ("ledger_table",),
+    "number_figures": ("ladder", "layer_costs", "parameter_shares", "table_1_search", "tanh_errors"),
     "plotting": ("canvas", "show"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -1,0 +1,117 @@
+"""The ledger as a page: all rows without a script, filters with it, by keyboard, on a phone, in the dark."""
+
+import re
+
+import pytest
+from test_ledger import another_picture_of_that_size_and_colour
+
+from vitbook.verdicts import ledger
+from vitbook.views.ledger_page import ledger_table
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return ledger(picture=another_picture_of_that_size_and_colour())
+
+
+@pytest.fixture
+def opened(visit, rows, tmp_path):
+    """A function that opens the table as a file from disk."""
+
+    def open_page(width=900, theme="light", **options):
+        file = tmp_path / "ledger.html"
+        file.write_text(
+            f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8"><title>Ledger</title>'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f'<body style="margin:12px;background:{"#14181e" if theme == "dark" else "#ffffff"}"><main>'
+            f"{ledger_table(rows)._repr_html_()}</main></body></html>",
+            encoding="utf-8",
+        )
+        return visit(file.as_uri(), width=width, theme=theme, **options)
+
+    return open_page
+
+
+def visible(page):
+    return page.locator("tbody tr:not([hidden])").evaluate_all(
+        "all => all.filter(r => !r.closest('[hidden]')).map(r => r.querySelector('code').textContent)"
+    )
+
+
+def test_without_a_script_every_row_is_there(browser, rows, tmp_path):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.set_content(ledger_table(rows)._repr_html_())
+    assert page.locator("tbody tr").count() == len(rows)
+    assert not page.locator(".controls").is_visible(), "no filters that do nothing"
+    context.close()
+
+
+def test_a_search_and_a_verdict_narrow_the_table(opened, rows):
+    page = opened().page
+    assert page.locator("[role=status]").inner_text() == f"{len(rows)} of {len(rows)} rows"
+    page.get_by_label("Search").fill("softmax WEIGHTS")
+    expected = [r.entry.name for r in rows if "softmax" in r.entry.quantity and "weights" in r.entry.quantity]
+    found = visible(page)
+    assert set(expected) <= set(found) and len(found) < 12
+    assert page.locator("details:not([hidden])").evaluate_all("all => all.every(d => d.open)")
+    page.get_by_role("button", name="erratum").click()
+    assert visible(page) == ["exercise.errata.softmax_1"] or all("errata" in name for name in visible(page))
+    page.get_by_label("Search").fill("")
+    assert visible(page) == [r.entry.name for r in rows if r.verdict == "erratum"]
+    page.get_by_label("Document").select_option("exercise")
+    assert visible(page) == [r.entry.name for r in rows.where(document="exercise", verdict="erratum")]
+    page.get_by_label("Search").fill("no such words")
+    assert page.get_by_text("No row matches.").is_visible()
+
+
+def test_the_buttons_count_what_they_show(opened, rows):
+    page = opened().page
+    buttons = page.locator("button[data-verdict]")
+    for i in range(buttons.count()):
+        button = buttons.nth(i)
+        button.click()
+        assert int(re.search(r"\d+", button.inner_text())[0]) == len(visible(page))
+        assert button.get_attribute("aria-pressed") == "true"
+        button.click()
+    assert len(visible(page)) == len(rows)
+
+
+def test_by_keyboard_alone(opened):
+    page = opened().page
+    page.get_by_label("Search").focus()
+    page.keyboard.type("86,567,656")
+    found = visible(page)
+    assert "step7.b16.total" in found and "step7.b16.counted" in found
+    while page.evaluate("document.activeElement.dataset.verdict") != "agrees":
+        page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert "errata.rounds_to_86" not in visible(page)
+    while page.evaluate("document.activeElement.tagName") != "SUMMARY":
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.locator("details:not([hidden])").first.get_attribute("open") is None
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [375, 900])
+def test_on_every_screen_by_the_rules_of_axe(opened, width, theme):
+    from test_browser import violations
+
+    seen = opened(width=width, theme=theme)
+    seen.page.get_by_role("button", name="Open all").click()
+    assert seen.troubles == []
+    assert seen.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert violations(seen.page) == []
+
+
+def test_what_is_judged_is_shown_and_what_is_not_is_not(rows):
+    html = ledger_table(rows)._repr_html_()
+    assert html.count("<tr data-verdict=") == len(rows)
+    row = re.search(r'<tr data-verdict="\w+">(?:(?!</tr>).)*step7\.b16\.total.*?</tr>', html, re.S)[0]
+    assert row.count("86,567,656") == 2 and "agrees" in row
+    absent = re.search(r'<tr data-verdict="needs">(?:(?!</tr>).)*step4\.scores.*?</tr>', html, re.S)[0]
+    assert "not here" in absent and "needs the reference checkpoint" in absent
+    assert "<script>" in html and "http" not in re.sub(r"www.w3.org", "", html.split("<script>")[1])
