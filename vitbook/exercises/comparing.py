@@ -73,12 +73,12 @@ def different_number(result: Any, expected: float, tolerance: float, name: str) 
             )
         return None if result == expected else Difference("wrong numbers", f"{name} is {result}, expected {expected}")
     if not np.isfinite(result):
-        return Difference("not finite", f"{name} is {result}, expected {expected:.6g}")
+        return Difference("not finite", f"{name} is {result}, expected {expected:.7g}")
     allowed = max(tolerance, FLOAT32 * is_single(result)) * abs(expected)
     return (
         None
         if abs(result - expected) <= allowed
-        else Difference("wrong numbers", f"{name} is {result:.6g}, expected {expected:.6g}")
+        else Difference("wrong numbers", f"{name} is {result:.7g}, expected {expected:.7g}")
     )
 
 
@@ -95,7 +95,7 @@ def different_array(result: Any, expected: np.ndarray, tolerance: float, name: s
         return different_truths(array, expected, name)
     if not np.isfinite(array).all():
         place = first(~np.isfinite(array))
-        return Difference("not finite", f"{name} is {array[place]} at {written(place)}, expected {expected[place]:.6g}")
+        return Difference("not finite", f"{name} is {array[place]} at {written(place)}, expected {expected[place]:.7g}")
     return different_numbers(array, expected, tolerance, name)
 
 
@@ -117,7 +117,7 @@ def different_numbers(array: np.ndarray, expected: np.ndarray, tolerance: float,
     place = np.unravel_index(gaps.argmax(), gaps.shape)
     words = (
         f"shapes agree, {expected.shape}; the largest difference is {gaps[place]:.3g} at {written(place)}: "
-        f"{name} is {array[place]:.6g}, expected {expected[place]:.6g}"
+        f"{name} is {array[place]:.7g}, expected {expected[place]:.7g}"
     )
     return Difference("wrong numbers", words + clue(array, expected, tolerance))
 
@@ -133,9 +133,9 @@ def clue(array: np.ndarray, expected: np.ndarray, tolerance: float) -> str:
     place = np.unravel_index(np.abs(expected).argmax(), expected.shape)
     factor, offset = array[place] / expected[place], array[place] - expected[place]
     if factor and close(array / factor, expected):
-        return f" (yours is the expected result times {factor:.6g})"
+        return f" (yours is the expected result times {factor:.7g})"
     if close(array - offset, expected):
-        return f" (yours is the expected result plus {offset:.6g})"
+        return f" (yours is the expected result plus {offset:.7g})"
     if array.ndim == 2 and array.shape[0] == array.shape[1] and close(array.T, expected):
         return " (yours is the expected result with rows and columns exchanged)"
     return ""

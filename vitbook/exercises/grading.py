@@ -107,7 +107,7 @@ def changed_inputs(exercise: Exercise, case: Case, given: tuple) -> Difference |
 
 
 def passed(exercise: Exercise, trials: list[Trial]) -> Report:
-    words = [f"{len(trials)} cases agree with the solution, odd sizes and extreme numbers among them."]
+    words = [f"{len(trials)} cases agree with the solution, unusual sizes and extreme numbers among them."]
     if any(getattr(trial.outcome.value, "dtype", None) == np.float32 for trial in trials):
         words.append("Your numbers are float32, so they were compared to about five digits only.")
     return Report(exercise.name, "passed", tuple(words))

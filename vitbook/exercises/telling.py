@@ -17,11 +17,11 @@ def error_words(error: BaseException, function: Callable) -> str:
         message = f"{name}: {error}" if str(error) else name
     except Exception:
         message = name
-    words = f"Your function raised {message}"
-    if isinstance(error, SystemExit | KeyboardInterrupt):
-        words = f"Your function ended with {name}; a function that computes should not leave the program"
     place = place_of(error, function)
-    return words if place is None else f"{words}, in {place}"
+    where = "" if place is None else f", in {place}"
+    if isinstance(error, SystemExit | KeyboardInterrupt):
+        return f"A function that computes should not end the program: yours raised {name}{where}"
+    return f"Your function raised {message}{where}"
 
 
 def traceback_of(error: BaseException) -> str:
