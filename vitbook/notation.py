@@ -34,7 +34,9 @@ LETTERS: tuple[Letter, ...] = (
     Letter(r"\mathbf{E}_{pos}", "E_pos", "one learned vector a position, row 0 for [class]", "N+1, D", "Eq. 1"),
     Letter(r"\mathbf{z}_\ell", "z[l]", "the tokens after layer l; z_0 enters layer 1", "N+1, D", "Eq. 1, 3"),
     Letter(r"\mathbf{z}'_\ell", "z_prime[l-1]", "the tokens between attention and MLP in layer l", "N+1, D", "Eq. 2"),
-    Letter(r"\mathbf{q}, \mathbf{k}, \mathbf{v}", "q, k, v", "queries, keys and values of one head", "N+1, D_h", "Eq. 5"),
+    Letter(
+        r"\mathbf{q}, \mathbf{k}, \mathbf{v}", "q, k, v", "queries, keys and values of one head", "N+1, D_h", "Eq. 5"
+    ),
     Letter(r"\mathbf{U}_{qkv}", "U_q, U_k, U_v", "makes q, k, v from a token; one matrix a head", "D, 3D_h", "Eq. 5"),
     Letter(r"A", "attention(l, h)", "attention weights: row i says how token i reads", "N+1, N+1", "Eq. 6"),
     Letter(r"\mathbf{U}_{msa}", "U_msa", "mixes the joined heads", "kD_h, D", "Eq. 8"),
@@ -51,6 +53,13 @@ def in_numbers(shape: str, sizes: dict[str, int]) -> str:
 
 
 def _size(term: str, sizes: dict[str, int]) -> int:
-    named = {"N+1": lambda s: s["N"] + 1, "P²C": lambda s: s["P"] ** 2 * s["C"], "3D_h": lambda s: 3 * s["D_h"],
-             "kD_h": lambda s: s["D"]}  # fmt: skip
-    return named[term](sizes) if term in named else sizes[term]
+    s = sizes
+    sums = {
+        "N+1": lambda: s["N"] + 1,
+        "P²C": lambda: s["P"] ** 2 * s["C"],
+        "3D_h": lambda: 3 * s["D_h"],
+        "kD_h": lambda: s["D"],
+    }
+    if term in sums:
+        return sums[term]()
+    return int(term) if term.isdigit() else s[term]
