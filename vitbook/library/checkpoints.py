@@ -44,7 +44,7 @@ def _load(source, allow_pickle: bool, rounded: bool) -> Checkpoint:
     if isinstance(source, str) and source == EMBEDDED:
         return _note_shadow(load_embedded(rounded))
     if rounded:
-        raise CheckpointError(f"rounded=True belongs to the embedded checkpoint, got source {brief(source)}")
+        raise CheckpointError(f"rounded=True belongs to the embedded checkpoint; say source={EMBEDDED!r} with it")
     folder, hub_id = _places(source)
     if folder is not None and hub_id is not None:
         raise CheckpointError(
@@ -52,7 +52,7 @@ def _load(source, allow_pickle: bool, rounded: bool) -> Checkpoint:
             f"say './{source}' for the folder or '{HUB}{source}' for the hub id"
         )
     if folder is not None:
-        name = folder.resolve().name or "the root folder"
+        name = _name_of(folder)
         return load_folder(folder, name, f"the folder {name}", allow_pickle)
     return _load_cached(hub_id, allow_pickle)
 
@@ -82,6 +82,12 @@ def _places(source) -> tuple[Path | None, str | None]:
 
 
 def _is_hub_id(text: str) -> bool:
+    from huggingface_hub.utils import HFValidationError, validate_repo_id
+
+    try:
+        validate_repo_id(text.partition("@")[0])
+    except HFValidationError:
+        return False
     return bool(HUB_ID.fullmatch(text)) and ".." not in text
 
 
@@ -90,6 +96,11 @@ def _path(text: str) -> Path:
         return Path(text).expanduser()
     except RuntimeError:
         raise CheckpointError(f"{text!r} names a home folder that this machine does not know") from None
+
+
+def _name_of(folder: Path) -> str:
+    name = folder.resolve().name if folder.name in ("", "..") else folder.name
+    return (name if len(name) <= 80 else f"{name[:77]}...") or "/"
 
 
 def _exists(path: Path) -> bool:
