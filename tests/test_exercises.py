@@ -383,7 +383,7 @@ def test_an_unknown_mistake_gets_no_name():
 
 ODD_RESULTS = [
     0, -1, 10**400, 2.5, math.inf, "x", b"x", [], (), {}, set(), [[]], [None], ((1, 2), 3), object(), range(3), slice(1), 1j,
-    np.float32(1), np.array("x"), np.zeros(0), np.zeros((1, 1, 1, 1)), np.ma.masked_array([1.0], [True]), np.matrix([[1.0]]),
+    np.float32(1), np.array("x"), np.zeros(0), np.zeros((1, 1, 1, 1)), np.ma.masked_array([1.0], [True]),
     np.array([object()]), np.datetime64("2020-01-01"), np.zeros(3, dtype=[("a", "f8")]), ValueError("returned"), type, len, ...,
 ]  # fmt: skip
 
