@@ -460,7 +460,7 @@ class View {
     this.headsWords = h("p", { class: "vbx-stripwords" });
     this.layersWords = h("p", { class: "vbx-stripwords", hidden: true });
     this.compare = h("button", { type: "button", class: "vbx-button" });
-    this.link = h("button", { type: "button", class: "vbx-button", onclick: () => this.copyLink() }, "Copy a link to this map");
+    this.link = h("button", { type: "button", class: "vbx-button vbx-link", onclick: () => this.copyLink() }, "Copy a link to this map");
     this.openLayers = h("button", { type: "button", class: "vbx-button", "aria-expanded": "false" });
     this.tools = h("div", { class: "vbx-tools" }, this.openLayers, this.compare, this.link);
     this.table = h("details", { class: "vbx-table" }, h("summary", {}, "Every weight of this map as a table"));

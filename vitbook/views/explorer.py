@@ -8,6 +8,7 @@ a notebook.
 from __future__ import annotations
 
 import os
+import re
 import uuid
 import warnings
 from contextlib import contextmanager
@@ -42,13 +43,19 @@ def style() -> str:
     for theme, where in zip(palette.THEMES, (".vbx-explorer", dark), strict=True):
         inks = "".join(f"--vb-{name}:{palette.colour(name, theme)};" for name in _INKS)
         blocks.append(f"{where}{{color-scheme:{theme};{inks}--vb-control:{palette.colour('muted', theme)};}}\n")
-    return "".join(blocks) + (HERE / "explorer.css").read_text(encoding="utf-8")
+    return "".join(blocks) + lean("explorer.css")
+
+
+def lean(name: str) -> str:
+    """A script or style sheet of this folder as it travels with a page: its comments and indents stay at home."""
+    text = (HERE / name).read_text(encoding="utf-8")
+    return re.sub(r"(?m)^\s+", "", re.sub(r"(?ms)^\s*/\*.*?\*/\s*$|^\s*//.*?$", "", text))
 
 
 class AttentionView(anywidget.AnyWidget):
     """The skin: what explorer.js draws from.  Names stand as positions in a list, since controls link by index."""
 
-    _esm = traitlets.Unicode((HERE / "explorer.js").read_text(encoding="utf-8")).tag(sync=True)
+    _esm = traitlets.Unicode(lean("explorer.js")).tag(sync=True)
     _css = traitlets.Unicode(style()).tag(sync=True)
 
     uid = traitlets.Unicode().tag(sync=True)
@@ -122,8 +129,6 @@ class AttentionExplorer(widgets.VBox):
         self._view = AttentionView(uid=uuid.uuid4().hex[:8], name=name, tables=b"".join(t.tobytes() for t in tables))
         self._own, self._loading = {}, True
         self._controls = _controls()
-        for control, (attribute, trait) in self._controls.items():
-            widgets.jslink((control, attribute), (self._view, trait))
         self._view.observe(self._tell_control, [trait for _, trait in self._controls.values()])
         self._view.on_msg(self._answer)
         self._boxes = self._lay_out()
@@ -138,6 +143,9 @@ class AttentionExplorer(widgets.VBox):
         self._link()
         for key, value in choices.items():
             setattr(self, key, value)
+        # Last: a link makes its second end equal to its first as soon as the page hears of it.
+        pairs = [((control, attribute), (self._view, trait)) for control, (attribute, trait) in self._controls.items()]
+        self._parts = [*self._controls, *self._boxes, self._view, *(widgets.jslink(*pair) for pair in pairs)]
         close_earlier(self)
 
     # ---- choices: names outside, positions in the view
@@ -346,8 +354,12 @@ class AttentionExplorer(widgets.VBox):
 
     def close(self) -> None:
         """Close the explorer and every widget in it."""
-        for widget in (*self._controls, *self._boxes, self._view):
-            widget.close()
+        for widget in (*self.__dict__.get("_parts", ()), self):
+            for also in (getattr(widget, "layout", None), getattr(widget, "style", None)):
+                if isinstance(also, widgets.Widget):
+                    also.close()
+            if widget is not self:
+                widget.close()
         super().close()
 
 
