@@ -39,15 +39,23 @@ def site() -> Path:
 def sample_site(tmp_path_factory) -> Path:
     """tests/sample/style.md, one of each style, built as strictly as the book and with its configuration."""
     folder = tmp_path_factory.mktemp("sample")
+    small_book(folder, {"style": (ROOT / "tests" / "sample" / "style.md").read_text(encoding="utf-8")})
+    build_book(folder)
+    return folder / "_build" / "html"
+
+
+def small_book(folder: Path, pages: dict[str, str]) -> None:
+    """A book of these pages (name -> MyST text) with the configuration and the assets of ours."""
     shutil.copytree(ROOT / "book" / "assets", folder / "book" / "assets", ignore=shutil.ignore_patterns("attn"))
     shutil.copy(ROOT / "book" / "references.bib", folder / "book")
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
     config["sphinx"]["config"]["vitbook_prepare"] = False
     (folder / "_config.yml").write_text(yaml.safe_dump(config))
-    shutil.copy(ROOT / "tests" / "sample" / "style.md", folder / "book")
-    (folder / "_toc.yml").write_text("format: jb-book\nroot: book/style\n")
-    build_book(folder)
-    return folder / "_build" / "html"
+    for name, text in pages.items():
+        (folder / "book" / f"{name}.md").write_text(text, encoding="utf-8")
+    first, *others = pages
+    toc = {"format": "jb-book", "root": f"book/{first}", "chapters": [{"file": f"book/{name}"} for name in others]}
+    (folder / "_toc.yml").write_text(yaml.safe_dump({key: value for key, value in toc.items() if value}))
 
 
 def build_book(folder: Path, expect: int = 0) -> str:

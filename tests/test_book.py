@@ -133,7 +133,7 @@ def test_debris_would_be_noticed(kind, text):
 
 def test_every_chapter_was_executed_to_its_end(site):
     """The notebooks that the build ran lie beside the site; each cell has its number, and none has an error."""
-    executed = site.parent / "jupyter_execute"
+    executed = site.parent / "executed"
     for name in chapters():
         source = ROOT / f"{name}.md"
         if "{code-cell}" not in source.read_text(encoding="utf-8"):

@@ -20,7 +20,7 @@ from sphinx.ext import mathjax
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-from . import palette
+from . import execution, palette
 from .equations import coloured, paper_number
 
 log = logging.getLogger(__name__)
@@ -160,6 +160,8 @@ def setup(app: Sphinx) -> dict:
     app.connect("config-inited", set_mathjax)
     app.connect("builder-inited", write_atlas)
     app.connect("builder-inited", write_palette)
+    app.connect("env-get-outdated", execution.outdated)
+    app.connect("env-before-read-docs", execution.run_chapters)
     app.connect("html-page-context", current_roles)
     app.add_css_file("palette.css", priority=600)
     # add_html_math_renderer refuses to replace a renderer, and Sphinx loads MathJax only for the one of this name.
@@ -167,4 +169,4 @@ def setup(app: Sphinx) -> dict:
     app.registry.html_block_math_renderers["mathjax"] = (_in_colour(mathjax.html_visit_displaymath), None)
     app.add_transform(NumberEquations)
     app.add_transform(DressFigures)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,60 @@
+"""The build is a gate: what a reader must not meet fails it, says where, and says what to do."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from conftest import build_book, small_book
+
+from vitbook.views import execution
+
+pytestmark = pytest.mark.book
+
+HEADER = """---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+---
+# A page
+
+"""
+
+
+def cell(code: str) -> str:
+    return f"```{{code-cell}} ipython3\n{code}\n```\n"
+
+
+def test_a_failing_cell_fails_the_build_and_every_failure_is_told(tmp_path):
+    pages = {
+        "one": HEADER + cell("assert 1 + 1 == 3, 'arithmetic moved'"),
+        "two": HEADER + cell("undefined_name"),
+        "three": HEADER + cell("print('fine')"),
+    }
+    small_book(tmp_path, pages)
+    said = build_book(tmp_path, expect=1)
+    assert "2 of 3 chapters failed" in said
+    assert "arithmetic moved" in said and "undefined_name" in said and "one.md" in said and "two.md" in said
+    assert not (tmp_path / "_build" / "html" / "book" / "one.html").exists()
+
+
+def test_warnings_fail_the_build(tmp_path):
+    page = (
+        HEADER
+        + cell("import sys\nprint('a warning from a library', file=sys.stderr)")
+        + "$$\na = b\n$$ (my-own-label)\n\n"
+        + "![](assets/logo.svg)\n\n"
+        + "{glue:text}`never_glued` and [a page that is not there](nowhere.md)\n"
+    )
+    small_book(tmp_path, {"page": page})
+    said = build_book(tmp_path, expect=1)
+    for complaint in ("stderr was found", "'my-own-label'", "without a text that says", "never_glued", "nowhere.md"):
+        assert complaint in said, complaint
+
+
+def test_cells_run_again_when_the_package_has_changed_and_only_then(monkeypatch):
+    env = SimpleNamespace(found_docs={"book/intro", "book/eq1"})
+    ask = lambda: execution.outdated(None, env, set(), set(), set())  # noqa: E731
+    assert ask() == [] and ask() == []
+    env.vitbook_digest = "of an older vitbook"
+    assert sorted(ask()) == ["book/eq1", "book/intro"]
+    assert ask() == []
