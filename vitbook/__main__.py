@@ -52,8 +52,8 @@ def compare(arguments) -> int:
     from vitbook import compare, load_checkpoint, preprocess
 
     checkpoint = load_checkpoint(arguments.checkpoint)
-    print(checkpoint)
     comparison = compare(checkpoint, preprocess(arguments.picture, checkpoint))
+    print(checkpoint)
     print(comparison)
     print(f"Every stage agrees. The furthest apart is {comparison.worst()}")
     print(f"and in float64 {comparison.worst('float64')}.")
