@@ -40,6 +40,7 @@ ARROWS = {
         "readout trace weights".split()
     ),
     "verdicts": {"config", "measure", "pictures", "publications"},
+    "pitfalls": {"attention", "embed", "encoder", "patches", "readout", "weights"},
     "numerics": {"config", "encoder", "model", "trace", "weights"},
 }
 FREE = ("library", "views", "__init__", "__main__")
