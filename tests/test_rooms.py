@@ -18,6 +18,7 @@ ARROWS = {
     "pictures": set(),
     "numpy_block": set(),
     "patterns": set(),
+    "hybrid": {"config", "weights"},
     "convolution": set(),
     "formulas": set(),
     "attention": set(),
@@ -93,7 +94,7 @@ def test_import_is_light():
 def test_public_surface():
     """Every public name loads, is documented, and the list is the one that readers were promised."""
     assert vitbook.__all__ == [
-        "Checkpoint", "CheckpointError", "PICTURES", "PictureError", "Trace", "VARIANTS", "ViTConfig", "Weights",
+        "AttentionExplorer", "Checkpoint", "CheckpointError", "PICTURES", "PictureError", "Trace", "VARIANTS", "ViTConfig", "Weights",
         "__version__", "agree", "check", "compare", "count_parameters", "load_checkpoint", "load_picture", "preprocess", "run",
         "vit_encoder_block",
     ]  # fmt: skip

@@ -21,6 +21,7 @@ _ROOMS = {
     "trace": ("Trace",),
     "weights": ("Weights",),
     "exercises": ("check",),
+    "views.explorer": ("AttentionExplorer",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
