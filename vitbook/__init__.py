@@ -21,6 +21,8 @@ _ROOMS = {
     "trace": ("Trace",),
     "weights": ("Weights",),
     "exercises": ("check",),
+    "publications": ("published",),
+    "verdicts": ("ledger",),
     "views.explorer": ("AttentionExplorer",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
