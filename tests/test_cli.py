@@ -269,6 +269,17 @@ def test_caches(monkeypatch, tmp_path):
     assert state == NOTE and "100 MB left" in text and "346 MB" in text
 
 
+def test_other_vits_in_the_cache_are_listed(monkeypatch, tmp_path, whole):
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    folders.cache(whole, tmp_path, "someone/tiny-vit", "a" * 40)
+    for name, text in {"no/json": "{", "a/list": "[]", "other/family": '{"model_type": "bert"}'}.items():
+        folder = tmp_path / f"models--{name.replace('/', '--')}" / "snapshots" / "b"
+        folder.mkdir(parents=True)
+        (folder / "config.json").write_text(text)
+    texts = [text for _, text in found(doctors.check_caches) if "other ViTs" in text]
+    assert texts == ["other ViTs in the cache: someone/tiny-vit "]
+
+
 def test_a_reference_that_is_half_there_or_damaged(monkeypatch, tmp_path):
     from vitbook.library.hub import REFERENCE, repository
 

@@ -168,3 +168,9 @@ def test_the_witness_is_what_compare_needs(checkpoint):
     assert sum(p.numel() for p in model.parameters()) == 21_596_544
     assert {p.dtype for p in checkpoint.library(torch.float64).parameters()} == {torch.float64}
     assert embedded.PREPROCESSING is checkpoint.preprocessing
+
+
+def test_without_onnx_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(CheckpointError, match=r"needs the package onnx; run 'make install'"):
+        load_embedded()

@@ -133,7 +133,7 @@ def test_a_first_fetch_puts_everything_in_its_place_and_a_second_asks_nobody(hub
     folder = reference_snapshot(TINY)
     assert {name: (folder / name).read_bytes() for name in hub.files} == hub.files
     assert Path(str(cats.path())).read_bytes() == hub.cat
-    assert not leftovers()
+    assert not leftovers() and not list(repository(TINY.repo).rglob("*.lock"))
 
     hub.asked.clear()
     assert fetching.fetch(reference=TINY, picture=cats, endpoint=hub.address) == 0
@@ -205,6 +205,14 @@ def test_damage_in_the_cache_is_seen_and_mended(hub, cats, capsys, name):
     assert fetching.fetch(reference=TINY, picture=cats, endpoint=hub.address) == 0
     assert "downloading it again" in capsys.readouterr().out
     assert (reference_snapshot(TINY) / name).read_bytes() == hub.files[name]
+
+
+def test_a_cache_that_shares_its_files_under_other_names_is_not_taken_for_damaged(hub, cats, tmp_path):
+    assert fetching.fetch(reference=TINY, picture=cats, endpoint=hub.address) == 0
+    blob = repository(TINY.repo) / "blobs" / hub.etag("model.safetensors")
+    blob.rename(tmp_path / ("f" * 64))
+    blob.symlink_to(tmp_path / ("f" * 64))
+    assert fetching.damage(reference_snapshot(TINY), TINY) is None
 
 
 def test_someone_else_on_the_line_is_not_believed(hub, cats, capsys):

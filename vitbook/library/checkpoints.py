@@ -31,8 +31,10 @@ def load_checkpoint(
 
     Raises CheckpointError saying what came, what was expected and what to do.
     """
-    chosen, why = (source, "") if source is not None else choose()
+    chosen, why = source, ""
     try:
+        if source is None:
+            chosen, why = choose()
         return _load(chosen, allow_pickle, rounded)
     except CheckpointError as error:
         raise CheckpointError(f"{error} ({why})" if why else str(error)) from None

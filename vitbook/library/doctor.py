@@ -16,10 +16,9 @@ from pathlib import Path
 
 from vitbook.library import hub
 from vitbook.library.embedded_file import PACKAGE, read_bytes
-from vitbook.library.errors import CheckpointError, reason
+from vitbook.library.errors import REINSTALL, CheckpointError, reason, some
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
-REINSTALL = "run 'make install', or 'python -m pip install -r requirements.txt'"
 #: Package -> oldest version that the book can work with.
 NEEDED = {
     "torch": (2, 1),
@@ -155,6 +154,8 @@ def check_caches() -> Iterator[Finding]:
     if constants.HF_HUB_OFFLINE:
         yield Finding(NOTE, "HF_HUB_OFFLINE is set: fetch will not download", "unset it to allow downloads")
     yield from _cached_reference()
+    if others := [name for name in hub.cached_vits() if name != hub.REFERENCE.repo]:
+        yield Finding(OK, f"other ViTs in the cache: {some(others)}")
     cats = Path(str(CATS.path()))
     if cats.is_file():
         yield Finding(OK, "the picture 'cats' is in the cache")

@@ -6,7 +6,8 @@ import hashlib
 import os
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -84,7 +85,7 @@ def _receive(url: str, part: Path, size: int, label: str) -> None:
 
     if _length(part) > size:
         part.unlink()
-    with tqdm(total=size, initial=_length(part), unit="B", unit_scale=True, desc=label) as bar:
+    with tqdm(total=size, initial=_length(part), unit="B", unit_scale=True, desc=label, disable=None) as bar:
         while (before := _length(part)) < size:
             try:
                 _append(url, part, size, bar)
@@ -120,7 +121,8 @@ def _append(url: str, part: Path, size: int, bar) -> None:
                 bar.update(len(chunk))
 
 
-def _alone(part: Path):
+@contextmanager
+def _alone(part: Path) -> Iterator[None]:
     """A lock, so that two fetches do not write into one file; it goes with the process that holds it."""
     from filelock import FileLock, Timeout
 
@@ -129,7 +131,12 @@ def _alone(part: Path):
         lock.acquire()
     except Timeout:
         raise FetchError("another fetch is downloading the same file; wait for it") from None
-    return lock
+    try:
+        yield
+    finally:
+        lock.release()
+        with suppress(OSError):  # where the next one is quicker and has taken it already
+            Path(lock.lock_file).unlink()
 
 
 def _check_space(folder: Path, needed: int) -> None:

@@ -13,6 +13,7 @@ from vitbook.config import Preprocessing, ViTConfig
 from vitbook.embed import resample_positions
 from vitbook.library.base import Checkpoint, eager, quiet
 from vitbook.library.embedded_file import FILE, PACKAGE, VERSION, read_bytes
+from vitbook.library.errors import REINSTALL, CheckpointError
 from vitbook.library.names import OUTSIDE, layer_name, to_weights
 
 CONFIG = ViTConfig(H=196, W=196, P=14, D=384, L=12, heads=6, M=1536, eps=1e-6)
@@ -71,8 +72,11 @@ def load_dinov2(dtype: torch.dtype = torch.float32):
 
 def read_file() -> dict[str, Tensor]:
     """New name of ViT -> tensor as in the file (float32, matrices as (outputs, inputs)), with LayerScale beside it."""
-    import onnx
-    from onnx import numpy_helper
+    try:
+        import onnx
+        from onnx import numpy_helper
+    except ImportError:
+        raise CheckpointError(f"reading the embedded checkpoint needs the package onnx; {REINSTALL}") from None
 
     graph = onnx.load_model_from_string(read_bytes()).graph
     stored = {tensor.name: tensor for tensor in graph.initializer}

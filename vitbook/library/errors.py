@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+REINSTALL = "run 'make install', or 'python -m pip install -r requirements.txt'"
+
 
 class CheckpointError(ValueError):
     """A checkpoint cannot be used; the message says what came, what was expected and what to do."""

@@ -96,8 +96,8 @@ def fetch_picture(picture: Picture = CATS, seconds: float = 30.0) -> str:
 def damage(folder: Path, reference: Reference = REFERENCE) -> str | None:
     """What is wrong with a cached checkpoint, or None.  The cache names its files by their hash, which is recomputed."""
     for name in reference.files:
-        path = (folder / name).resolve()
-        if len(path.name) in (40, 64) and digest_of(path, len(path.name)) != path.name:
+        blob = _blob(folder / name)
+        if len(blob.name) in (40, 64) and digest_of(blob, len(blob.name)) != blob.name:
             return f"{name} of {reference.repo} is damaged in the local cache"
     weights = folder / WEIGHTS
     with weights.open("rb") as file:
@@ -136,9 +136,13 @@ def _fetch_file(reference: Reference, name: str, endpoint: str | None) -> None:
 
 def _discard(folder: Path, reference: Reference) -> None:
     for name in reference.files:
-        path = folder / name
-        for file in (path.resolve(), path):
+        for file in (_blob(folder / name), folder / name):
             file.unlink(missing_ok=True)
+
+
+def _blob(path: Path) -> Path:
+    """What a file of a snapshot links to: one step, since the cache may link further to a store with other names."""
+    return path.parent / os.readlink(path) if path.is_symlink() else path
 
 
 def _refuse_offline() -> None:

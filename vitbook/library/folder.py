@@ -16,6 +16,7 @@ from vitbook.library.processor import read_preprocessing
 from vitbook.library.settings import read_labels, refuse_other_families, vit_config
 
 CONFIG, PREPROCESSOR, PROCESSOR = "config.json", "preprocessor_config.json", "processor_config.json"
+ADAPTER = "adapter_config.json"
 
 
 def load_folder(folder: Path, name: str, source: str, allow_pickle: bool = False) -> Checkpoint:
@@ -66,6 +67,10 @@ def _check_folder(folder: Path) -> None:
         raise CheckpointError(f"that is a file; give the folder that holds it together with {CONFIG}")
     if not any(folder.iterdir()):
         raise CheckpointError(f"the folder is empty; expected {CONFIG} and model.safetensors in it")
+    if (folder / ADAPTER).exists():
+        raise CheckpointError(
+            f"it holds an adapter ({ADAPTER}) that changes another model; merge the two and save the result"
+        )
     if not (folder / CONFIG).exists():
         raise CheckpointError(
             f"there is no {CONFIG}, so the sizes of the model are unknown; the folder holds {listing(folder)}"

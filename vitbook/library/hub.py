@@ -5,6 +5,7 @@ Nothing here touches the network, and nothing here imports torch.
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +71,21 @@ def reference_snapshot(reference: Reference = REFERENCE) -> Path | None:
     return found if found and all((found / name).is_file() for name in reference.files) else None
 
 
+def cached_vits() -> list[str]:
+    """Ids in the local cache whose config.json says "vit", the reference's among them."""
+    from huggingface_hub import constants
+
+    configs = Path(constants.HF_HUB_CACHE).glob("models--*/snapshots/*/config.json")
+    return sorted({path.parts[-4].removeprefix("models--").replace("--", "/") for path in configs if _says_vit(path)})
+
+
+def _says_vit(config: Path) -> bool:
+    try:
+        return json.loads(config.read_text(encoding="utf-8-sig"))["model_type"] == "vit"
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        return False
+
+
 def choose() -> tuple[str, str]:
     """The source that stands for None, and the reason why it was chosen."""
     if said := os.environ.get(VARIABLE, "").strip():
@@ -81,6 +97,6 @@ def choose() -> tuple[str, str]:
 
 def _at(root: Path, revision: str) -> Path | None:
     ref = root / "refs" / revision
-    commit = ref.read_text().strip() if ref.is_file() else revision
+    commit = ref.read_text(encoding="ascii", errors="replace").strip() if ref.is_file() else revision
     folder = root / "snapshots" / commit
     return folder if folder.is_dir() and any(folder.iterdir()) else None

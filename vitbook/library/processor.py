@@ -9,7 +9,7 @@ from typing import Any
 
 from vitbook.config import RESAMPLING, Preprocessing, ViTConfig
 from vitbook.library.errors import CheckpointError, brief
-from vitbook.library.settings import finite
+from vitbook.library.settings import finite, is_size
 
 FILE = "preprocessor_config.json"
 FLAGS = {"do_resize": True, "do_center_crop": False, "do_rescale": True, "do_normalize": True}
@@ -96,7 +96,7 @@ def _fixed(name: str, size: tuple[int, int] | int) -> tuple[int, int]:
 
 
 def _positive(value: Any, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if not is_size(value):
         raise CheckpointError(f"{FILE}: {name} must be a positive whole number of pixels, got {brief(value)}")
     return value
 

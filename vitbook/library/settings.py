@@ -132,9 +132,14 @@ def finite(value: Any, name: str) -> float:
     raise CheckpointError(f"{name} must be a finite number, got {brief(value)}")
 
 
+def is_size(value: Any) -> bool:
+    """Whether a value out of a JSON file can be a size: a whole number from 1 to a billion."""
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 10**9
+
+
 def _whole(raw: dict, name: str, default: int) -> int:
     value = raw.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if not is_size(value):
         raise CheckpointError(f"config.json: {name} must be a positive whole number, got {brief(value)}")
     return value
 
@@ -142,7 +147,7 @@ def _whole(raw: dict, name: str, default: int) -> int:
 def _sides(raw: dict, name: str, default: int) -> tuple[int, int]:
     value = raw.get(name, default)
     pair = value if isinstance(value, list) else [value, value]
-    if len(pair) != 2 or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in pair):
+    if len(pair) != 2 or not all(map(is_size, pair)):
         raise CheckpointError(
             f"config.json: {name} must be one or two positive whole numbers of pixels, got {brief(value)}"
         )
