@@ -19,6 +19,7 @@ ARROWS = {
     "numpy_block": set(),
     "patterns": set(),
     "hybrid": {"config", "weights"},
+    "bias": {"config", "patches", "weights"},
     "convolution": set(),
     "formulas": set(),
     "attention": set(),
