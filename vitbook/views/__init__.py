@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 _ROOMS = {
+    "bias_figures": ("heads_over_layers", "read_grids", "shift_line", "touched_tokens"),
     "calculator": ("Calculator",),
     "encoder_figures": (
         "answer",
@@ -17,9 +18,21 @@ _ROOMS = {
         "training_line",
         "weight_bars",
     ),
+    "figure1": ("figure_1",),
     "figures": ("filters", "one_patch", "patch_grid", "similarity_maps", "similarity_tiles"),
     "ledger_page": ("ledger_table",),
     "number_figures": ("ladder", "layer_costs", "parameter_shares", "table_1_search", "tanh_errors"),
+    "pattern_figures": (
+        "convolution_errors",
+        "maps_in_a_row",
+        "offset_maps",
+        "pairs_growth",
+        "pattern_gallery",
+        "pictures_in_a_row",
+        "reach_pictures",
+        "short_name",
+    ),
+    "pattern_widget": ("PatternWidget",),
     "plotting": ("canvas", "show"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -24,8 +24,10 @@ def shift_line(shifts: Sequence[int], lines: Mapping[str, Sequence[float]], P: i
         xlabel="shift to the right, in pixels (lines: whole patches)", ylabel="change of y, relative to its length"
     )
     axis.set(xticks=range(0, max(shifts) + 1, max(1, P // 2)), ylim=(0, None), xlim=(0, max(shifts)))
-    at = {words: ", ".join(f"{values[list(shifts).index(s)]:.2g} at {s}" for s in shifts if s % P == 0) for words, values in lines.items()}  # fmt: skip
-    said = "; ".join(f"{words}: {values}" for words, values in at.items())
+    whole = [i for i, shift in enumerate(shifts) if shift % P == 0]
+    said = "; ".join(
+        f"{words}: " + ", ".join(f"{values[i]:.2g} at {shifts[i]}" for i in whole) for words, values in lines.items()
+    )
     return finish(figure, f"Change of y against the shift of the picture. At whole patches, {said}.")
 
 

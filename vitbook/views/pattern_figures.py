@@ -171,6 +171,20 @@ def maps_in_a_row(maps: Mapping[str, np.ndarray], alt: str, columns: int = 4, ce
     return finish(figure, alt)
 
 
+def offset_maps(profiles: Mapping[str, np.ndarray], reach: int = 4, columns: int = 4):
+    """Attention by relative offset, up to `reach` patches in each direction, the query framed in the middle; one scale.
+
+    profiles: words -> (2 rows - 1, 2 columns - 1), as `maps.offset_profile` gives them.
+    """
+    cropped = {}
+    for words, profile in profiles.items():
+        (r, c), profile = (n // 2 for n in profile.shape), np.asarray(profile)
+        down, across = min(reach, r), min(reach, c)
+        cropped[words] = profile[r - down : r + down + 1, c - across : c + across + 1]
+    alt = "Mean attention by relative offset, the query in the middle: " + "; ".join(cropped) + "."
+    return maps_in_a_row(cropped, " ".join(alt.split()), columns, centre=True)
+
+
 def convolution_errors(alphas: Sequence[float], lines: Mapping[str, Sequence[float]], floor: float = 1e-17):
     """Largest |attention - convolution| against alpha, on a log axis; an error of exactly 0 sits on the floor."""
     figure, axis = canvas(height=330)
