@@ -73,6 +73,7 @@ def test_count_all_and_other_sizes(capsys):
         (["count", "vit-b/17"], ["'vit-b/17'", "did you mean ViT-B/16"]),
         (["count", "resnet"], ["Table 1 has ViT-B/16"]),
         (["count", "ViT-B/16", "--pixels", "100"], ["100", "multiple of 16"]),
+        (["count", "ViT-B/16", "--pixels", "224", "224", "3"], ["got 3 numbers"]),
         (["compare", "no-such-picture.png", "--checkpoint", "embedded"], ["no-such-picture.png"]),
         (["compare", "--checkpoint", "no/such/folder"], ["no such folder"]),
         (["attention", "chelsea", "--layer", "4"], ["layer must be a whole number from 1 to 3", "4"]),

@@ -35,6 +35,10 @@ def count(arguments) -> int:
     from vitbook.counting import count_parameters, multiply_adds
 
     names = [variant(arguments.variant)] if arguments.variant else list(VARIANTS)
+    if len(arguments.pixels) > 2:
+        raise ValueError(
+            f"--pixels takes a height and a width, or one number for both, got {len(arguments.pixels)} numbers"
+        )
     H, W = (arguments.pixels * 2)[:2]
     for name in names:
         config = replace(VARIANTS[name], H=H, W=W)
