@@ -59,7 +59,7 @@ class LedgerTable:
         """Search, verdicts, document; hidden until the script is there to answer."""
         counts = {name: sum(_mark(row)[1] == name for row in self.ledger) for name in WORDS}
         buttons = "".join(
-            f'<button type="button" data-verdict="{name}" aria-pressed="false"><span class="mark {name}" aria-hidden="true">'
+            f'<button type="button" data-verdict="{name}" aria-pressed="false"><span class="sign {name}" aria-hidden="true">'
             f"{mark}</span> {WORDS[name]} <b>{counts[name]}</b></button>"
             for mark, name in (*MARKS.values(), NEEDS)
             if counts[name]
@@ -97,7 +97,7 @@ def _group(title: str, document: str, rows: list[Row]) -> str:
 
 def _tally(mark: str, name: str, n: int) -> str:
     return (
-        f'<span class="tally"><span class="mark {name}" aria-hidden="true">{mark}</span>{n}'
+        f'<span class="tally"><span class="sign {name}" aria-hidden="true">{mark}</span>{n}'
         f'<span class="unseen"> {WORDS[name]}</span></span>'
     )
 
@@ -115,7 +115,7 @@ def _row(row: Row) -> str:
         f'<tr data-verdict="{name}"><th scope="row">{escape(entry.quantity)}'
         f"<small>{escape(entry.where)}{' · on ' + escape(wants) if wants else ''} · <code>{escape(entry.name)}</code></small>{why}</th>"
         f'<td data-label="published">{published}{bound}</td><td data-label="measured here">{measured}</td>'
-        f'<td data-label="verdict"><span class="mark {name}" aria-hidden="true">{mark}</span> {escape(row.verdict)}</td></tr>'
+        f'<td data-label="verdict"><span class="sign {name}" aria-hidden="true">{mark}</span> {escape(row.verdict)}</td></tr>'
     )
 
 
