@@ -236,3 +236,9 @@ def test_heads_that_do_not_divide_are_named():
     with pytest.raises(ValueError, match="one shape"):
         pencil.paper_U_qkv(torch.zeros(5, 6), torch.zeros(5, 6), torch.zeros(6, 5), heads=2)
     assert matrix("z", [[1, 2]]).dtype == torch.float64
+
+
+def test_numbers_of_the_readers_own_keep_all_their_digits():
+    """A third typed as a Python number is a float64; torch would make a float32 of it unless told otherwise."""
+    assert pencil.steps([[1 / 3]], [[[1, 0.1, 1]]], [[1]]).z.item() == 1 / 3
+    assert pencil.steps([[1]], [[[0, 0, 0.1]]], [[1]]).msa.item() == 0.1

@@ -96,7 +96,7 @@ def check(z, U_qkv, U_msa) -> tuple[Tensor, tuple[Tensor, ...], Tensor]:
 def matrix(name: str, numbers, rows: int | None = None, columns: int | None = None) -> Tensor:
     """`numbers` as a finite float64 matrix of that size, or ValueError."""
     try:
-        tensor = torch.as_tensor(numbers).to(torch.float64)
+        tensor = torch.as_tensor(numbers, dtype=torch.float64)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ValueError(f"{name} must be a matrix of numbers, rows of equal length: {error}") from None
     if tensor.ndim != 2 or 0 in tensor.shape:
