@@ -34,10 +34,10 @@ def style() -> str:
 
 
 class LedgerTable:
-    """A `Ledger` to look at: a notebook shows it as HTML."""
+    """A `Ledger` to look at: a notebook shows it as HTML.  opened: whether its groups start open."""
 
-    def __init__(self, ledger: Ledger):
-        self.ledger = ledger
+    def __init__(self, ledger: Ledger, opened: bool = False):
+        self.ledger, self.opened = ledger, opened
 
     def __repr__(self) -> str:
         return repr(self.ledger)
@@ -45,7 +45,7 @@ class LedgerTable:
     def _repr_html_(self) -> str:
         uid = f"vb-ledger-{next(_numbers)}"
         groups = groupby(self.ledger, key=lambda row: (row.entry.document, row.entry.title))
-        body = "".join(_group(title, document, list(rows)) for (document, title), rows in groups)
+        body = "".join(_group(title, document, list(rows), self.opened) for (document, title), rows in groups)
         script = (HERE / "ledger_page.js").read_text(encoding="utf-8")
         return (
             f'<div class="vb-ledger" id="{uid}"><style>{style()}</style>{self._controls(uid)}{body}'
@@ -75,12 +75,12 @@ class LedgerTable:
         )
 
 
-def ledger_table(ledger: Ledger) -> LedgerTable:
-    """The filterable table of a ledger."""
-    return LedgerTable(ledger)
+def ledger_table(ledger: Ledger, opened: bool = False) -> LedgerTable:
+    """The filterable table of a ledger; opened: whether its groups start open."""
+    return LedgerTable(ledger, opened)
 
 
-def _group(title: str, document: str, rows: list[Row]) -> str:
+def _group(title: str, document: str, rows: list[Row], opened: bool) -> str:
     counts: dict[str, int] = {}
     for row in rows:
         counts[_mark(row)[1]] = counts.get(_mark(row)[1], 0) + 1
@@ -89,7 +89,7 @@ def _group(title: str, document: str, rows: list[Row]) -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in ("quantity", "published", "measured here", "verdict"))
     body = "".join(map(_row, rows))
     return (
-        f'<details data-document="{document}"><summary><span class="title">{escape(title)}</span>'
+        f'<details data-document="{document}"{" open" if opened else ""}><summary><span class="title">{escape(title)}</span>'
         f'<span class="from">{escape(documents()[document]["title"])}</span><span class="tallies">{said}</span></summary>'
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>"
     )

@@ -102,13 +102,15 @@ def table_1_search(candidates: Iterable[Candidate], model: str = "ViT-Large", sp
         y, marker = patches.index(c.P), "s" if c.pre_logits else "o"
         fill = colour("stream") if c.fits else "none"
         axis.plot(
-            c.total / 1e6, y, marker=marker, markersize=10, color=fill, markeredgecolor=colour("stream"), linestyle=""
+            c.total / 1e6, y, marker=marker, markersize=10, color=colour("stream"), markerfacecolor=fill, linestyle=""
         )
     fits = sum(c.fits for c in near)
     axis.set(yticks=range(len(patches)), yticklabels=[f"/{P}" for P in patches], ylim=(len(patches) - 0.4, -0.9))
     axis.set(xlabel="million parameters", ylabel="patch", xlim=(printed - span, printed + span))
     handles = [
-        axis.plot([], [], marker=m, color="none", markeredgecolor=colour("stream"), markersize=9, label=text)[0]
+        axis.plot(
+            [], [], marker=m, color=colour("stream"), markerfacecolor="none", linestyle="", markersize=9, label=text
+        )[0]
         for m, text in (("o", "without pre-logits layer"), ("s", "with it"))
     ]
     axis.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, -0.28), ncols=2, borderaxespad=0)

@@ -1,0 +1,67 @@
+"""Figures of counting and numerics: their words say the numbers, and none of their parts is left out."""
+
+import re
+
+import pytest
+
+from vitbook.config import VARIANTS
+from vitbook.counting import bert_parameters, count_parameters, search_table_1
+from vitbook.views import palette
+from vitbook.views.number_figures import (
+    KINDS,
+    kinds,
+    ladder,
+    layer_costs,
+    parameter_shares,
+    table_1_search,
+    tanh_errors,
+)
+
+B16 = VARIANTS["ViT-B/16"]
+
+
+@pytest.mark.parametrize("count", [count_parameters(B16, 1000, True), count_parameters(B16), bert_parameters()])
+def test_every_part_has_a_kind(count):
+    found = kinds(count)
+    assert list(found) == list(KINDS) and sum(found.values()) == count.total
+    assert found["attention"] == count["attention"].total and found["MLP"] == count["mlp"].total
+
+
+def colours_of(drawing):
+    return {c.lower() for c in re.findall(r"#[0-9a-fA-F]{6}\b", drawing.svg)}
+
+
+def test_shares():
+    drawing = parameter_shares({"ViT-B/16": count_parameters(B16, 1000), "BERT-base": bert_parameters()})
+    assert "ViT-B/16, 86,567,656: embeddings 0.9%, attention 32.7%, MLP 65.5%" in drawing.alt
+    assert "BERT-base, 109,482,240: embeddings 21.8%" in drawing.alt
+
+
+def test_costs():
+    alt = layer_costs(B16).alt
+    assert "4,608 tokens" in alt and "197 tokens it is 4.1%" in alt and "50,177 tokens" in alt
+
+
+def test_search():
+    alt = table_1_search(search_table_1(), "ViT-Large").alt
+    assert "6 of them round to it, with patches of 32 pixels only" in alt
+    assert "14 and 16" in table_1_search(search_table_1(), "ViT-Huge").alt
+
+
+def test_ladder_leaves_out_what_changes_nothing():
+    alt = ladder({"a": 1e-3, "its own": 0.0, "b": 2e-6}, "change of y").alt
+    assert alt == "change of y: b 2.0e-06, a 1.0e-03."
+
+
+def test_figures_use_the_palette_alone():
+    """Every colour is one of ours, or the dark twin would keep a colour of its own."""
+    known = {palette.colour(name) for name in palette.names()}
+    drawings = [
+        parameter_shares({"ViT-B/16": count_parameters(B16)}),
+        layer_costs(B16),
+        table_1_search(search_table_1()),
+        tanh_errors({"usual": 0.044715, "other": 0.0444}, {"usual": 4.73e-4, "other": 3.9e-4}),
+        ladder({"a": 1e-3, "b": 2e-6}, "change"),
+    ]
+    for drawing in drawings:
+        assert colours_of(drawing) <= known, drawing.alt

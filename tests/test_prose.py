@@ -1,0 +1,278 @@
+"""No measured number is typed into prose: it is glued from the cell that computed it, or taken from the ledger by name.
+
+What a chapter may type are definitions, names and arithmetic. The checker reads the sources of the chapters, takes out code,
+roles and names, and asks of every number that is left whether it stands in one of the lists below, each with its reason.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+BOOK = Path(__file__).parents[1] / "book"
+
+#: Numbers that any chapter may type.
+EVERYWHERE = {
+    **dict.fromkeys("0 1 2 3 4".split(), "counting on one hand: tokens, rows, equations, halves"),
+    **dict.fromkeys(
+        "5 6 7 8 9 10".split(), "small counts and indices of a definition or of a step that the text names"
+    ),
+    **dict.fromkeys("12 24 32 768 1024 1280 3072 4096 5120".split(), "Table 1: layers and widths"),
+    **dict.fromkeys("14 16 32 196 197 224".split(), "ViT-B/16 at 224 pixels: grid, patch, tokens, side"),
+    **dict.fromkeys("384 512 518".split(), "resolutions of fine-tuning"),
+    **dict.fromkeys("64 80".split(), "widths of a head"),
+    **dict.fromkeys("255 100 1000".split(), "grey levels, per cent, ImageNet's classes"),
+    "0.5": "the half of 0 to 1, mean and standard deviation of ViT's preprocessing",
+}
+
+#: Numbers that one chapter types, with the reason.  A measured number has no place here.
+IN_CHAPTER = {
+    "all_layers": {"1700": "the size that an exercise supposes", "1.2": "its answer, 2 to the power of -13"},
+    "counting": {"0.6": "arithmetic of an answer", "13": "12 D² + 13 D", "307": "the name of the puzzle"},
+    "eq3": {"0.1587": "GELU(-1), a value of the function", "0.75": "its minimum", "0.17": "its minimum"},
+    "ledger": {"20": "the rule of the ledger: half a unit and a twentieth"},
+    "numerics": {"0.044715": "the coefficient in the definition of the tanh form"},
+    "patches": {"99": "the share that the cell above asks for"},
+    "related_work": {
+        "29": "published: SASA's saving of parameters",
+        "256": "arithmetic: 16 x 16 tokens",
+        "30": "the threshold that the cell above asks for",
+        "48": "published: iGPT's sides",
+        **dict.fromkeys("69.0 72 72.0 6.8".split(), "published: iGPT's two abstracts and the size of iGPT-XL"),
+    },
+}
+
+# What is no prose, or names something.
+NOT_PROSE = (
+    re.compile(r"\A---\n.*?\n---\n", re.S),  # the header
+    re.compile(r"^ *:[\w-]+:.*$", re.M),  # options of a directive
+    re.compile(r"^ *%.*$", re.M),  # comments
+    re.compile(r"<!--.*?-->", re.S),
+    re.compile(r"\{(?!math\})[\w:+-]+\}`[^`]*`"),  # roles: cite, ref, glue, ...
+    re.compile(r"(?<![`}])(`{1,2})(?!`)(?:(?!\n\n).)*?(?<!`)\1(?!`)", re.S),  # code in a line
+    re.compile(r"\]\([^)]*\)"),  # targets of links
+    re.compile(r"https?://\S+"),
+    re.compile(r"<[^>\n]+>"),
+)
+NAMES = (
+    re.compile(
+        r"\b(?:Eq\.|Equations?|Sections?|Tables?|Figures?|Fig\.|Appendix|Part|Theorem|Chapters?)[ ~]+"
+        r"[A-Z]?[\d.]+(?:,? *(?:to|and|or|–)? *[A-Z]?\d[\d.]*)*"
+    ),
+    re.compile(
+        r"(?i)\b(?:layers?|heads?|tokens?|patch(?:es)?|rows?|columns?|steps?|class(?:es)?)[ ]+\d+(?:,? *(?:to|and|or)? *\d+\b)*"
+    ),
+    re.compile(r"(?<![\w.])[A-Za-z][A-Za-z_/-]*\d[\w./-]*"),  # ViT-B/16, float32, DINOv2, D_h2, x86
+    re.compile(r"/\d+\b"),  # "/16": a model by its patch
+    re.compile(r"\b(?:19|20)\d\d[a-z]?\b"),  # years
+    re.compile(r"\b\d{4}\.\d{4,5}\b"),  # arXiv
+    re.compile(r"^ *\d+\. ", re.M),  # items of a list
+    re.compile(r"\b\d+(?:st|nd|rd|th)\b"),
+    re.compile(r"\bPython \d[\d.]*|\btransformers \d[\d.]*|\bWCAG [\d.]+"),
+    re.compile(r"[₀-₉⁰-⁹²³]+"),
+)
+MATH = re.compile(r"\$\$(.*?)\$\$|(?<![\\$])\$([^$]+)\$", re.S)
+#: TeX -> Python, for formulas that are nothing but arithmetic.
+ARITHMETIC = (
+    (r"\{,\}|\\[,;!]|\s", ""),
+    (r"\\(?:cdot|times)", "*"),
+    (r"\\(?:ln|log)\{?(\d+)\}?", r"log(\1)"),
+    (r"\\sqrt\{(\d+)\}", r"sqrt(\1)"),
+    (r"\^\{?(-?\d+)\}?", r"**(\1)"),
+    (r"(\d|\))\(", r"\1*("),
+)
+FENCE = re.compile(r"^ *(`{3,}|:{3,})(?:\{([\w:-]+)\})?(.*)$")
+#: Directives whose body is code, or no words of ours; every other body is prose.
+CODE = {
+    None,
+    "code-cell",
+    "code",
+    "code-block",
+    "raw",
+    "bibliography",
+    "eval-rst",
+    "image",
+    "literalinclude",
+    "toctree",
+}
+ONLY_ARITHMETIC = re.compile(r"(?:[-+*/().\d]|log|sqrt)+")
+NUMBER = re.compile(r"(?<![\w.])\d+(?:[,\u202f]\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def typed_numbers(source: str) -> list[tuple[int, str]]:
+    """(line, number) for every number that a chapter's prose or formulas type themselves."""
+    source = re.sub(r"\{math\}`([^`]*)`", r"$\1$", _without_code(source))  # before code in a line goes
+    for pattern in NOT_PROSE:
+        source = pattern.sub(_blank, source)
+    formulas = source
+    for pattern in NAMES:
+        source = pattern.sub(_blank, source)
+    found = []
+    for text in (MATH.sub(_blank, source), _only_formulas(formulas)):
+        for match in NUMBER.finditer(text):
+            found.append((text.count("\n", 0, match.start()) + 1, re.sub(r"[,\u202f]", "", match[0])))
+    return sorted(found, key=lambda item: item[0])
+
+
+def offences(name: str, source: str) -> list[str]:
+    """The typed numbers that no list allows, one line each."""
+    allowed = EVERYWHERE.keys() | IN_CHAPTER.get(name, {}).keys()
+    return [
+        f"book/{name}.md, line {line}: {number} is typed; glue it from the cell that computes it, take it from "
+        "vitbook.published(...), or, if it is a definition, say so in tests/test_prose.py"
+        for line, number in typed_numbers(source)
+        if number not in allowed
+    ]
+
+
+def holds(formula: str) -> bool:
+    """Whether a formula is an equation between numbers, and a true one: sums that a reader can check need no allowance.
+
+    True to the digits of its right side, so that 3.14 may stand for a longer number.
+    """
+    for pattern, plain in ARITHMETIC:
+        formula = re.sub(pattern, plain, formula)
+    sides = re.split(r"=|\\approx", formula.rstrip(".,;"))
+    if len(sides) < 2 or not all(ONLY_ARITHMETIC.fullmatch(side) for side in sides):
+        return False
+    values = [eval(side, {"__builtins__": {}}, {"log": math.log, "sqrt": math.sqrt}) for side in sides]
+    digits = len(sides[-1].partition(".")[2]) if re.fullmatch(r"[\d.]+", sides[-1]) else 9
+    return all(abs(value - values[-1]) <= 0.5 * 10**-digits for value in values)
+
+
+def _without_code(source: str) -> str:
+    """Every fence with code in it as blank lines; of other fences only the fence itself goes; {math} becomes $$."""
+    out, open_fences = [], []  # (the fence, whether its body is code, whether it is a formula)
+    for line in source.split("\n"):
+        fence = FENCE.match(line)
+        inside_code = bool(open_fences) and open_fences[-1][1]
+        closes = (
+            fence and open_fences and not (fence[2] or fence[3].strip()) and fence[1].startswith(open_fences[-1][0])
+        )
+        if closes:
+            out.append("$$" if open_fences.pop()[2] else "")
+        elif fence and not inside_code:
+            name = fence[2]
+            open_fences.append((fence[1], name in CODE, name == "math"))
+            out.append("$$" if name == "math" else "" if name in CODE else fence[3])
+        else:
+            out.append("" if inside_code else line)
+    return "\n".join(out)
+
+
+def _blank(match: re.Match) -> str:
+    """The same number of lines, and nothing on them."""
+    return "\n" * match[0].count("\n") or " "
+
+
+def _only_formulas(source: str) -> str:
+    """Formulas at their lines; powers, indices and thousands set the TeX way are put back into plain digits."""
+    out, at = [], 0
+    for match in MATH.finditer(source):
+        out.append("\n" * source.count("\n", at, match.start()))
+        formula = next(filter(None, match.groups()), "")
+        if holds(formula):
+            formula = "\n" * formula.count("\n")
+        formula = formula.replace("{,}", "")
+        formula = re.sub(r"[\^_]\{?-?\d+\}?", " ", formula)
+        out.append(f" {re.sub(r'[A-Za-z_]+', ' ', formula)} " + "\n" * (match[0].count("\n") - formula.count("\n")))
+        at = match.end()
+    return "".join(out)
+
+
+CHAPTERS = sorted(path.stem for path in BOOK.glob("*.md"))
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_no_measured_number_is_typed(name):
+    assert offences(name, (BOOK / f"{name}.md").read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_glue_is_fed_plain_numbers(name):
+    """Every glued name is glued in the same chapter, once, and no chapter glues a literal: that would be typing by another way."""
+    source = (BOOK / f"{name}.md").read_text(encoding="utf-8")
+    used = set(re.findall(r"\{glue:\w*\}`([^`:]+)", source))
+    cells = "\n".join(re.findall(r"^```\{code-cell\}.*?^```", source, re.S | re.M))
+    literal = re.findall(r"\bglue\(\s*\"[^\"]+\",\s*[-\d.]+\s*,", cells)
+    assert literal == []
+    if used:
+        assert "from myst_nb import glue" in cells
+
+
+def test_lists_hold_nothing_that_is_not_used():
+    """An allowance that no chapter needs any more goes."""
+    for name, allowed in IN_CHAPTER.items():
+        if name in CHAPTERS:
+            typed = {number for _, number in typed_numbers((BOOK / f"{name}.md").read_text(encoding="utf-8"))}
+            assert allowed.keys() <= typed, f"{name}: {sorted(allowed.keys() - typed)} is no longer typed"
+
+
+@pytest.mark.parametrize(
+    "prose, caught",
+    [
+        ("The weight is 0.7613.", ["0.7613"]),
+        ("Nearly 86,567,656 of them.", ["86567656"]),
+        ("About 65% are MLP.", ["65"]),
+        ("It moves by 5.13e-06.", ["5.13e-06"]),
+        ("a difference of {math}`6.7 \\times 10^{-6}`", ["6.7"]),
+        ("$$\n m = 1{,}699.6\n$$", ["1699.6"]),
+        ("It is {glue:text}`w:.3f`, and 0.123 too.", ["0.123"]),
+        ("- 37 heads out of 144", ["37", "144"]),
+        ("| a | 21.2 |", ["21.2"]),
+        ("```{admonition} 42 rows\n:class: tip\n99.5 here\n```", ["42", "99.5"]),
+    ],
+)
+def test_what_is_caught(prose, caught):
+    assert [number for _, number in typed_numbers(prose) if number not in EVERYWHERE] == caught
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "The value is {glue:text}`weight:.4f`.",
+        "Equation 17, Section 4.1, Table 8, Appendix D.3 and Figures 11 and 14.",
+        "ViT-B/16, ViT-L/32, DINOv2 and float32; patches of /14.",
+        "In 2020, {cite:t}`dosovitskiy2021vit`, arXiv 2010.11929.",
+        "`x[:, 16:32, 48:64]` and ``0.123``",
+        "See [this](https://example.org/123456.html) and https://example.org/99.",
+        "layer 11, heads 3, 17 and 99, patch 153",
+        "{math}`\\mathbf{x}_{17}^{23}` and {math}`10^{-42}`",
+        "---\ntitle: 123\n---\n",
+        "```{code-cell} ipython3\nprint(0.7613)\n```",
+        "```python\nprint(0.7613)\n```",
+        "```{image} x.png\n:width: 345px\n```",
+        "17. the seventeenth item",
+        "a picture of 224 × 224 pixels has 14 × 14 = 196 patches",
+    ],
+)
+def test_what_is_let_through(prose):
+    assert [number for _, number in typed_numbers(prose) if number not in EVERYWHERE] == []
+
+
+@pytest.mark.parametrize(
+    "formula, true",
+    [
+        ("17 = 1 \\cdot 14 + 3", True),
+        ("4 (768^2 + 768) = 2{,}362{,}368", True),
+        ("4 (768^2 + 768) = 2{,}362{,}369", False),
+        ("\\ln 1000 = 6.908", True),
+        ("\\ln 1000 = 6.909", False),
+        ("(4096/196)^2 \\approx 437", True),
+        ("2^{-2} = 0.25 = 1/4", True),
+        ("m = 0.7613", False),
+        ("0.7613", False),
+        ("N = 14 \\cdot 14 = 196", False),
+    ],
+)
+def test_arithmetic_is_checked(formula, true):
+    assert holds(formula) is true
+
+
+def test_the_line_is_named():
+    source = "---\na: 1\n---\n\n# Title\n\n```{code-cell}\n1.23\n```\n\nIt is 9.87.\n\n$$\nx\n= 6.54\n$$\n"
+    assert typed_numbers(source) == [(11, "9.87"), (15, "6.54")]
+    assert offences("nowhere", source)[0].startswith("book/nowhere.md, line 11: 9.87 is typed; glue it")
