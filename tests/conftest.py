@@ -50,7 +50,7 @@ def small_book(folder: Path, pages: dict[str, str]) -> None:
     shutil.copy(ROOT / "book" / "references.bib", folder / "book")
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
     config["sphinx"]["config"]["vitbook_prepare"] = False
-    (folder / "_config.yml").write_text(yaml.safe_dump(config))
+    (folder / "_config.yml").write_text(yaml.safe_dump(config, sort_keys=False))  # scripts load in their order
     for name, text in pages.items():
         (folder / "book" / f"{name}.md").write_text(text, encoding="utf-8")
     first, *others = pages
