@@ -54,14 +54,14 @@ class Row:
 
     def __str__(self) -> str:
         return (
-            f"{self.stage}: largest difference {self.difference:.2e} where the largest value is {self.largest:.4g}; "
-            f"relative {self.relative:.1e}, allowed {self.bound:.0e} in {self.dtype}"
+            f"{self.stage}: off by {self.difference:.1e} of {self.largest:.4g}, "
+            f"relative {self.relative:.1e} {'<' if self.agrees else 'NOT <'} {self.bound:.0e}"
         )
 
     def check(self) -> Row:
         """The row itself, or `Disagreement` when its bound is broken."""
         if not self.agrees:
-            raise Disagreement(str(self))
+            raise Disagreement(f"{self} in {self.dtype}: more than rounding explains")
         return self
 
 
