@@ -31,6 +31,7 @@ _ROOMS = {
         "pictures_in_a_row",
         "reach_pictures",
         "short_name",
+        "with_few_colours",
     ),
     "pattern_widget": ("PatternWidget",),
     "plotting": ("canvas", "show"),

@@ -17,7 +17,7 @@ from vitbook.pixels import seen
 
 from .figures import bare
 from .palette import colour
-from .plotting import attention_map, canvas, finish
+from .plotting import attention_map, canvas, diverging_map, finish
 
 SHORT = {
     "full": "full",
@@ -201,10 +201,35 @@ def convolution_errors(alphas: Sequence[float], lines: Mapping[str, Sequence[flo
 
 
 def pictures_in_a_row(pictures: Mapping[str, np.ndarray], alt: str, height: int = 230):
-    """Photographs or other pixels side by side, each under its words; (H, W), (H, W, 3) or (H, W, 4), 0..1 or bytes."""
+    """Pixels side by side, each under its words: (H, W, 3) as a photograph, 0..1 or bytes; (H, W) as numbers around zero.
+
+    All arrays of numbers share one scale, symmetric about zero.
+    """
+    numbers = [abs(values).max() for values in pictures.values() if values.ndim == 2]
+    norm = Normalize(-max(numbers), max(numbers)) if numbers else None
     figure, axes = canvas(height=height, columns=len(pictures))
-    for axis, (words, pixels) in zip(np.atleast_1d(axes), pictures.items(), strict=True):
-        axis.imshow(pixels, cmap="gray", interpolation="nearest")
+    for axis, (words, values) in zip(np.atleast_1d(axes), pictures.items(), strict=True):
+        if values.ndim == 2:
+            axis.pcolormesh(values, cmap=diverging_map(), norm=norm)
+            axis.invert_yaxis()
+        else:
+            axis.imshow(values, interpolation="nearest")
         bare(axis)
         axis.set_title(words, fontsize=SMALL)
     return finish(figure, alt)
+
+
+def with_few_colours(picture, side: int, colours: int = 512, rounds: int = 8) -> np.ndarray:
+    """The picture at side × side pixels in so many colours at most, found by k-means on its own pixels: (side, side, 3) uint8.
+
+    A colour that no pixel is nearest to stays where it was.
+    """
+    pixels = np.asarray(picture.convert("RGB").resize((side, side))).reshape(-1, 3).astype(float)
+    start = np.random.default_rng(0).choice(len(pixels), min(colours, len(pixels)), replace=False)
+    palette = pixels[start]
+    for _ in range(rounds):
+        nearest = ((pixels[:, None] - palette[None]) ** 2).sum(2).argmin(1)
+        members = np.bincount(nearest, minlength=len(palette))
+        sums = np.stack([np.bincount(nearest, pixels[:, c], minlength=len(palette)) for c in range(3)], axis=1)
+        palette = np.where(members[:, None] > 0, sums / np.maximum(members, 1)[:, None], palette)
+    return palette[nearest].round().astype(np.uint8).reshape(side, side, 3)
