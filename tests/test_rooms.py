@@ -86,6 +86,12 @@ def test_only_the_library_room_knows_transformers_and_only_views_draw(path):
         assert not tops & {"matplotlib", "ipywidgets", "anywidget"}
 
 
+def test_every_room_stands_in_the_table():
+    table = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    missing = [room for room in [*ARROWS, "library", "views"] if f"`{room}`" not in table and f"`{room}/`" not in table]
+    assert not missing
+
+
 def test_import_is_light():
     code = "import sys, vitbook, vitbook.config; print([m for m in ('torch', 'transformers', 'matplotlib', 'numpy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
