@@ -107,8 +107,12 @@ def canvas(height: int, columns: int = 1, rows: int = 1, width: int = PAGE_WIDTH
     The book's style stays on from here, since titles and labels are set later and read it then.
     """
     import matplotlib.pyplot as plt
+    from matplotlib.colorbar import Colorbar
 
     plt.rcParams.update(mpl_style())
+    Colorbar.n_rasterize = (
+        1000  # shades from which on a bar is pixels: ours stay vectors, so that the dark twin changes them
+    )
     size = (width * _PX, height * _PX)
     if mosaic is not None:
         return plt.subplot_mosaic(mosaic, figsize=size, **options)
