@@ -16,7 +16,8 @@ SETTLED = """async () => {
   const drawn = () => document.querySelectorAll('.widget-subarea .jupyter-widgets, .widget-subarea .lm-Widget > *').length;
   const start = performance.now();
   while (views && !drawn() && performance.now() - start < 20000) await new Promise(r => setTimeout(r, 50));
-  await new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
+  const frame = new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
+  await Promise.race([frame, new Promise(r => setTimeout(r, 5000))]);
   return views && !drawn() ? `${views} widget views and none drawn` : '';
 }"""
 

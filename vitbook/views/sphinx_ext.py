@@ -70,10 +70,17 @@ def set_mathjax(app: Sphinx, config) -> None:
     }
 
 
-def current_roles(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
-    """The bibliography's entries are list items; the role that docutils writes was withdrawn in ARIA 1.2."""
-    if "body" in context:
-        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+def mend_html(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
+    """Two things that docutils writes otherwise than a browser wants them."""
+    if "body" not in context:
+        return
+    # The bibliography's entries are list items; the role that docutils gives them was withdrawn in ARIA 1.2.
+    body = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+    # Sizes as attributes leave room for a figure that is not loaded yet, at any width; as a style they fix its width.
+    context["body"] = _FIGURE_SIZE.sub(r'\1width="\2" height="\3"', body)
+
+
+_FIGURE_SIZE = re.compile(r'(<img\b[^>]*\bvb-figure\b[^>]*)style="width: (\d+)px; height: (\d+)px;"')
 
 
 def _in_colour(visit):
@@ -131,12 +138,15 @@ class DressFigures(SphinxTransform):
                 self.add_dark_twin(image, drawn)
 
     def drawn(self, image: nodes.image) -> Path | None:
-        """The file of a figure that we drew, or None for a photograph (or a file that is not there: Sphinx says so)."""
+        """The file of a vector that a cell drew, or None for a photograph or a picture that an author placed."""
         _, path = self.env.relfn2path(image["uri"], self.env.docname)
-        return Path(path) if path.endswith(".svg") and Path(path).is_file() else None
+        outputs = Path(self.env.mystnb_config.output_folder)
+        return Path(path) if path.endswith(".svg") and outputs in Path(path).parents else None
 
     def add_dark_twin(self, image: nodes.image, drawn: Path) -> None:
-        drawn.with_suffix(".dark.svg").write_text(palette.darkened(drawn.read_text(encoding="utf-8")), encoding="utf-8")
+        svg = drawn.read_text(encoding="utf-8")
+        drawn.with_suffix(".dark.svg").write_text(palette.darkened(svg), encoding="utf-8")
+        image.attributes.update(size_of(svg))
         dark = image.deepcopy()
         dark["uri"] = image["uri"].removesuffix(".svg") + ".dark.svg"
         dark["ids"] = []
@@ -146,6 +156,13 @@ class DressFigures(SphinxTransform):
             picture["classes"] = [*picture["classes"], "vb-figure", f"vb-only-{theme}"]
             picture["loading"] = "lazy"  # so that the twin that the theme hides is not loaded
             frame += picture
+
+
+def size_of(svg: str) -> dict[str, str]:
+    """Width and height of a figure in whole px of the page, where it says them in matplotlib's points."""
+    found = re.search(r'<svg[^>]*\bwidth="([\d.]+)pt" height="([\d.]+)pt"', svg)
+    sizes = (f"{round(float(points) / 0.75)}px" for points in found.groups()) if found else ()
+    return dict(zip(("width", "height"), sizes, strict=False))
 
 
 def title_of(svg: str) -> str:
@@ -162,7 +179,7 @@ def setup(app: Sphinx) -> dict:
     app.connect("builder-inited", write_palette)
     app.connect("env-get-outdated", execution.outdated)
     app.connect("env-before-read-docs", execution.run_chapters)
-    app.connect("html-page-context", current_roles)
+    app.connect("html-page-context", mend_html)
     app.add_css_file("palette.css", priority=600)
     # add_html_math_renderer refuses to replace a renderer, and Sphinx loads MathJax only for the one of this name.
     app.registry.html_inline_math_renderers["mathjax"] = (_in_colour(mathjax.html_visit_math), None)
