@@ -6,6 +6,7 @@ from importlib import import_module
 
 _ROOMS = {
     "bias_figures": ("heads_over_layers", "read_grids", "shift_line", "touched_tokens"),
+    "block_figures": ("pitfall_map", "two_attentions"),
     "calculator": ("Calculator",),
     "encoder_figures": (
         "answer",
@@ -34,6 +35,8 @@ _ROOMS = {
         "with_few_colours",
     ),
     "pattern_widget": ("PatternWidget",),
+    "pencil_figures": ("pencil_steps",),
+    "pencil_widget": ("PencilWidget",),
     "plotting": ("canvas", "show"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
