@@ -22,7 +22,7 @@ def ours(drawing) -> bool:
 
 def test_the_steps_of_either_head():
     first, second = (pencil_steps(pencil.steps(), head=h, token=3) for h in (1, 2))
-    assert "A (0.506, 0.16, 0.0505, 0.284)" in first.alt and "SA (-1.84, -0.44, -0.553)" in first.alt
+    assert "A (0.506, 0.160, 0.050, 0.284)" in first.alt and "SA (-1.840, -0.440, -0.553)" in first.alt
     assert "SA (0.884, 0.769, 0.653)" in second.alt and first.svg != second.svg
     assert ours(first)
 

@@ -78,7 +78,7 @@ def _words(steps: Steps, head: int, token: int) -> str:
     h = steps.heads[head - 1]
     rows = {"q": h.q, "scores": h.scores, "A": h.A, "SA": h.SA, "MSA": steps.msa}
     told = ", ".join(
-        f"{name} ({', '.join(f'{n:.3g}' for n in numbers[token].tolist())})" for name, numbers in rows.items()
+        f"{name} ({', '.join(written(n, 3) for n in numbers[token].tolist())})" for name, numbers in rows.items()
     )
     return (
         f"Every matrix of Equations 5 to 8 for the four-token example in head {head}, from z and U_qkv to MSA; shaded is the "
