@@ -622,12 +622,10 @@ class View {
   draw() {
     const wanted = [this.choice, this.pinned].filter(Boolean);
     const missing = wanted.filter((choice) => !this.have(choice));
+    if (missing.length === 0) this.failure = null;
     this.showPictures();
     this.tellState(missing.length > 0);
-    if (missing.length === 0) {
-      this.failure = null;
-      return this.drawMaps(...wanted);
-    }
+    if (missing.length === 0) return this.drawMaps(...wanted);
     const turn = (this.turn = (this.turn ?? 0) + 1);
     const again = () => turn === this.turn && !this.stop.signal.aborted && this.draw();
     Promise.all(missing.map((choice) => this.load(choice))).then(again, (error) => {
