@@ -34,7 +34,8 @@ def chapters() -> list[str]:
 
 
 def pages(site: Path) -> list[Path]:
-    return sorted(site.rglob("*.html"))
+    """Every page of the site; the themes' own templates in _static are none."""
+    return sorted(page for page in site.rglob("*.html") if "_static" not in page.parts)
 
 
 SOURCES = {tag: "src" for tag in ("script", "img", "iframe", "source", "video", "audio")} | {"object": "data"}
@@ -156,11 +157,14 @@ def test_every_number_in_the_text_was_glued(site):
 
 
 def test_every_picture_says_what_it_shows(site):
+    """A layer that a widget lays over its picture may be silent on purpose: its alt is there, and empty."""
     silent = []
     for page in pages(site):
         article = page.read_text(encoding="utf-8").partition("<article")[2].partition("</article>")[0]
         for tag in re.findall(r"<img\b[^>]*>", article):
             alt = re.search(r'alt="([^"]*)"', tag)
+            if alt and not alt[1] and 'src="data:' in tag:
+                continue
             if not alt or len(alt[1].strip()) < 15 or alt[1].startswith(("_images", "../_images")):
                 silent.append(f"{page.name}: {tag[:120]}")
     assert silent == []

@@ -10,8 +10,7 @@ from test_book import chapters
 
 pytestmark = pytest.mark.browser
 
-ALSO = ["genindex", "search", "index"]
-PAGES = [*chapters(), *ALSO]
+PAGES = [*chapters(), "genindex", "search"]
 # Formulas that MathJax could not read, and source that it never saw.
 BAD_MATHS = """() => [
   ...[...document.querySelectorAll('mjx-merror, merror')].map(e => e.textContent),
@@ -86,6 +85,15 @@ def test_over_http_in_both_themes_and_on_a_phone(site, serve, visit, name):
 @pytest.mark.parametrize("name", PAGES)
 def test_from_a_disk(site, visit, name):
     check_page(visit(page_url(on_disk(site), name)))
+
+
+@pytest.mark.parametrize("root", ["http", "disk"])
+def test_the_front_door_leads_to_the_first_page(site, serve, visit, root):
+    address = serve(site) if root == "http" else on_disk(site)
+    seen = visit(f"{address}/{chapters()[0]}.html")
+    seen.page.goto(f"{address}/index.html", wait_until="commit")
+    seen.page.wait_for_url(f"{address}/{chapters()[0]}.html")
+    assert seen.troubles == []
 
 
 # --- the style sample: one of each thing that a chapter may hold, whether or not a chapter holds it today ---
