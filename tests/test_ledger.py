@@ -329,7 +329,7 @@ def test_a_ledger_reads_well(bare):
     row = bare["step7.b16.total"]
     assert (row.text, row.verdict) == ("86,567,656", AGREES)
     assert {len(line) for line in bare.table()} == {8}
-    assert len(bare.where(verdict=ERRATUM, document="exercise")) == 6
+    assert len(bare.where(verdict=ERRATUM, document="exercise")) == 7
     with pytest.raises(KeyError, match="no row 'step8'"):
         bare["step8"]
     with pytest.raises(ValueError, match="not by colour"):

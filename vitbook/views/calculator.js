@@ -126,7 +126,7 @@ function render({ model, el }) {
   const fact = (name, number, unit) => element("p", { "data-fact": name }, element("b", {}, number), ` ${unit}`);
 
   function view(title, counted) {
-    const bar = element("div", { class: "bar", role: "img", "aria-label": `${title}: ` + counted.parts.map((p) => `${p.title} ${percent(p.share)}`).join(", ") });
+    const bar = element("div", { class: "bar", "data-vb-light": "", role: "img", "aria-label": `${title}: ` + counted.parts.map((p) => `${p.title} ${percent(p.share)}`).join(", ") });
     for (const part of counted.parts) {
       const piece = element("span", { style: `width:${part.share}%;background:var(--vb-${part.ink})`, title: `${part.title}: ${percent(part.share)}` });
       bar.append(piece);
