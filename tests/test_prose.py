@@ -36,6 +36,7 @@ IN_CHAPTER = {
         "0.044715": "the coefficient in the definition of the tanh form",
         **dict.fromkeys("0.8 0.3 0.6".split(), "scores that the published example supposes"),
     },
+    "encoder_block": {"0.044715": "the coefficient in the definition of the tanh form"},
     "eq3": {"0.1587": "GELU(-1), a value of the function", "0.75": "its minimum", "0.17": "its minimum"},
     "ledger": {"20": "the rule of the ledger: half a unit and a twentieth"},
     "numerics": {"0.044715": "the coefficient in the definition of the tanh form"},
