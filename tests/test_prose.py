@@ -32,10 +32,6 @@ EVERYWHERE = {
 IN_CHAPTER = {
     "all_layers": {"1700": "the size that an exercise supposes", "1.2": "its answer, 2 to the power of -13"},
     "counting": {"0.6": "arithmetic of an answer", "13": "12 D² + 13 D", "307": "the name of the puzzle"},
-    "encoder_block": {
-        "0.044715": "the coefficient in the definition of the tanh form",
-        **dict.fromkeys("0.8 0.3 0.6".split(), "scores that the published example supposes"),
-    },
     "encoder_block": {"0.044715": "the coefficient in the definition of the tanh form"},
     "eq3": {"0.1587": "GELU(-1), a value of the function", "0.75": "its minimum", "0.17": "its minimum"},
     "ledger": {"20": "the rule of the ledger: half a unit and a twentieth"},
