@@ -7,6 +7,17 @@ for (const root of document.querySelectorAll(".vb-figure1:not([data-ready])")) {
   const marked = [...root.querySelectorAll("svg [data-part]")];
   const panel = root.querySelector(".vb-f1-panel");
 
+  // JupyterLab has the chapters themselves beside this one, not the pages that are made of them.
+  if ("jpThemeName" in document.body.dataset) {
+    root.addEventListener("click", (event) => {
+      const link = event.target.closest("a[data-chapter]");
+      if (!link) return;
+      event.preventDefault();
+      event.stopPropagation();
+      window.open(new URL(`${link.dataset.chapter}.md`, location.href), "_blank");
+    });
+  }
+
   function show(key) {
     if (!cards.has(key) || root.dataset.part === key) return;
     root.dataset.part = key;
@@ -23,7 +34,10 @@ for (const root of document.querySelectorAll(".vb-figure1:not([data-ready])")) {
     let touched = false;
     mark.addEventListener("pointerdown", (event) => (touched = event.pointerType !== "mouse" && root.dataset.part !== mark.dataset.part));
     mark.addEventListener("click", (event) => {
-      if (touched) event.preventDefault();
+      if (touched) {
+        event.preventDefault();
+        event.stopPropagation();
+      }
       show(mark.dataset.part);
       touched = false;
     });

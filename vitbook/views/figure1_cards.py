@@ -37,7 +37,7 @@ def card(part: Part, picture: str, shown: bool) -> str:
         f'<div class="vb-f1-card" data-part="{part.key}"{"" if shown else " hidden"}>{picture}<div class="said">'
         f'<p class="name"><span>{in_html(part.letter)}</span> {escape(part.name)}</p><p>{escape(part.words)}</p>'
         f'<p class="numbers">{" · ".join(facts)}</p>{_values(part)}'
-        f'<p><a href="{chapter(part)}">Open its chapter</a></p></div></div>'
+        f'<p><a href="{chapter(part)}" data-chapter="{part.chapter}">Open its chapter</a></p></div></div>'
     )
 
 
@@ -124,5 +124,5 @@ def _row(part: Part) -> str:
         least,
         largest,
     )
-    link = f'<a href="{chapter(part)}">{escape(part.name)}</a> {in_html(part.letter)}'
+    link = f'<a href="{chapter(part)}" data-chapter="{part.chapter}">{escape(part.name)}</a> {in_html(part.letter)}'
     return f"<tr><td>{link}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

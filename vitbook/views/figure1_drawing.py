@@ -8,7 +8,7 @@ from html import escape
 from .figure1_layer import LayerPlan, draw_layer
 from .figure1_parts import BARS, Costs
 from .figure1_pieces import Columns, Pieces
-from .svg import in_svg, path, percent, say, star, tag
+from .svg import in_svg, link, path, percent, say, star, tag
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,8 @@ class Drawing:
         head = tag("title", "Figure 1, drawn from this checkpoint: the whole Vision Transformer", id=title)
         head += tag("desc", escape(self.in_words()), id=described)
         named = {"aria_labelledby": title, "aria_describedby": described}
-        return tag("svg", head, *body, class_=f"vb-f1-{name}", viewBox=f"0 0 {width} {height}", role="group", **named)
+        named |= {"class_": f"vb-f1-{name}", "viewBox": f"0 0 {width} {height}", "role": "group"}
+        return tag("svg", head, *body, **named, **{"xmlns:xlink": "http://www.w3.org/1999/xlink"})
 
     def _name_of_picture(self, x: float, y: float, anchor: str) -> str:
         shape = self.pieces.parts["x"].shape_text
@@ -149,6 +150,5 @@ class Drawing:
             at += length
         words = f"{count.total:,} {what.replace('_', '-')}{' for one picture' if what == 'multiply_adds' else ''}"
         label = say(x, y + 5, words, anchor="start")
-        return tag(
-            "a", label, *drawn, href="counting.html", class_="vb-f1-bar", aria_label=f"{words}: {', '.join(said)}"
-        )
+        spoken = f"{words}: {', '.join(said)}"
+        return link("counting.html", label, *drawn, data_chapter="counting", class_="vb-f1-bar", aria_label=spoken)

@@ -16,7 +16,7 @@ import torch
 from vitbook.trace import Trace
 
 from .figure1_parts import Part, shown_tokens
-from .svg import box, fitted, in_svg, path, percent, plus, say, star, tag
+from .svg import box, fitted, in_svg, link, path, percent, plus, say, star, tag
 from .thumbnails import signed_picture, thinned
 
 STRIP_NUMBERS = 48  # how many of a row's D numbers a strip shows, evenly picked
@@ -67,9 +67,8 @@ class Pieces:
         x, y, width, height = hit
         target = tag("rect", x=x, y=y, width=width, height=height, rx=5, class_="hit")
         part = self.parts[key]
-        return tag(
-            "a", target, *body, href=self.href(part), data_part=key, class_="vb-f1-part", aria_label=spoken(part)
-        )
+        said = {"data_part": key, "data_chapter": part.chapter, "aria_label": spoken(part)}
+        return link(self.href(part), target, *body, class_="vb-f1-part", **said)
 
     def places(self, rows: Sequence[float]) -> list[tuple[int, float]]:
         """The tokens that are shown, each with the height of its row."""

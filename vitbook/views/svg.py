@@ -29,6 +29,11 @@ def say(x: float, y: float, body: str, kind: str = "label", anchor: str = "middl
     return tag("text", body, x=x, y=y, class_=kind, text_anchor=anchor, **attributes)
 
 
+def link(address: str, *body: str, **attributes) -> str:
+    """A link. It says xlink:href, since JupyterLab takes every <a href> for HTML's and breaks on SVG's."""
+    return tag("a", *body, **attributes).replace("<a ", f'<a xlink:href="{escape(address, quote=True)}" ', 1)
+
+
 def box(x: float, y: float, width: float, height: float, ink: str, radius: float = 6, **attributes) -> str:
     """A rounded rectangle in the colour of an ink."""
     return tag("rect", x=x, y=y, width=width, height=height, rx=radius, class_=f"box {ink}", **attributes)
