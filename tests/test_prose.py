@@ -34,6 +34,7 @@ IN_CHAPTER = {
     "counting": {"0.6": "arithmetic of an answer", "13": "12 D² + 13 D", "307": "the name of the puzzle"},
     "encoder_block": {"0.044715": "the coefficient in the definition of the tanh form"},
     "eq3": {"0.1587": "GELU(-1), a value of the function", "0.75": "its minimum", "0.17": "its minimum"},
+    "exercises": {"0.044715": "the coefficient that the task names", "1e-6": "the epsilon that the task names"},
     "ledger": {"20": "the rule of the ledger: half a unit and a twentieth"},
     "numerics": {"0.044715": "the coefficient in the definition of the tanh form"},
     "patches": {"99": "the share that the cell above asks for"},
