@@ -170,16 +170,19 @@ function render({ model, el }) {
 
   // ------------------------------------------------ matrices
 
-  const cells = []; // {what, row, column, box: the td, field: its input or null}
+  const cells = []; // {what, row, column, box, field: its input or null}
   const grids = {};
 
   function grid(what, title, rows, columns, { editable = false, inks = [""] } = {}) {
     const share = columns.length / inks.length; // neighbouring columns of one ink belong together
     const dress = (column) => ({ "data-ink": inks[Math.floor(column / share)], class: column && column % share === 0 ? "vb-pc-next" : undefined });
-    const head = make("tr", {}, make("td"), ...columns.map((words, column) => make("th", { scope: "col", ...dress(column) }, words)));
+    // Not a <table>: pages dress their tables, each in its own way.
+    const line = (...parts) => make("div", { role: "row", class: "vb-pc-line" }, ...parts);
+    const heading = (role, words, more = {}) => make("div", { role, ...more }, words);
+    const head = line(heading("columnheader", "", { "aria-label": "row" }), ...columns.map((words, column) => heading("columnheader", words, dress(column))));
     const body = rows.map((words, row) =>
-      make("tr", {}, make("th", { scope: "row" }, words), ...columns.map((_, column) => {
-        const box = make("td", dress(column));
+      line(heading("rowheader", words), ...columns.map((_, column) => {
+        const box = make("div", { role: "gridcell", ...dress(column) });
         const field = editable ? make("input", { inputmode: "decimal", autocomplete: "off", spellcheck: "false", maxlength: 12 }) : null;
         const cell = { what, row, column, box, field, target: field ?? box };
         if (field) box.append(field);
@@ -188,10 +191,10 @@ function render({ model, el }) {
         box.vbCell = cell;
         return box;
       })));
-    const caption = make("figcaption", { id: `${id}-${what}` });
-    const table = make("table", { role: "grid", "aria-labelledby": caption.id }, make("thead", {}, head), make("tbody", {}, ...body));
+    const caption = make("div", { class: "vb-pc-title", id: `${id}-${what}` });
+    const table = make("div", { role: "grid", class: "vb-pc-grid", "aria-labelledby": caption.id }, head, ...body);
     grids[what] = { caption, table, title, height: rows.length, width: columns.length };
-    return make("figure", { class: `vb-pc-matrix ${editable ? "vb-pc-given" : ""}`, "data-what": what }, caption, make("div", { class: "vb-pc-scroll" }, table));
+    return make("div", { class: `vb-pc-matrix ${editable ? "vb-pc-given" : ""}`, "data-what": what }, caption, make("div", { class: "vb-pc-scroll" }, table));
   }
 
   const partNames = [..."qkv"].flatMap((part) => numbers(D_h).map((c) => part + c));
@@ -385,7 +388,7 @@ function render({ model, el }) {
 
   // ------------------------------------------------ pointing, typing, moving
 
-  const cellOf = (event) => event.target.closest?.("td")?.vbCell;
+  const cellOf = (event) => event.target.closest?.("[role=gridcell]")?.vbCell;
   el.addEventListener("pointerover", (event) => {
     const cell = cellOf(event);
     point(cell && event.pointerType !== "touch" ? cell : held);
