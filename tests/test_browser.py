@@ -29,14 +29,15 @@ STICKS_OUT = """() => {
     .map(e => `${e.tagName}.${e.className} ${Math.round(e.getBoundingClientRect().right)} > ${width}`)
     .concat([`the page is ${document.documentElement.scrollWidth} px wide`]).slice(0, 8);
 }"""
-# Panels with words that stay light in the dark theme.
+# Panels with words that stay light in the dark theme (data-vb-light: coloured on purpose, with words that read on it).
 LIGHT_PANELS = """() => {
   const light = colour => {
     const [r, g, b, a = 1] = colour.match(/[\\d.]+/g).map(Number);
     return a > 0.5 && 0.2126 * r + 0.7152 * g + 0.0722 * b > 120;
   };
   return [...document.querySelectorAll('body, .bd-article *')]
-    .filter(e => !e.closest('svg, .noUi-target') && e.getBoundingClientRect().width > 60)
+    .filter(e => !e.closest('svg, .noUi-target, [data-vb-light]'))
+    .filter(e => e.getBoundingClientRect().width > 60)
     .filter(e => e.textContent.trim() && light(getComputedStyle(e).backgroundColor)).map(e => `${e.tagName}.${e.className}`).slice(0, 8);
 }"""
 MOVES = "() => [...document.querySelectorAll('*')].filter(e => parseFloat(getComputedStyle(e).transitionDuration) > 0.001).length"
