@@ -38,7 +38,8 @@ LIGHT_PANELS = """() => {
   return [...document.querySelectorAll('body, .bd-article *')]
     .filter(e => !e.closest('svg, .noUi-target, [data-vb-light]'))
     .filter(e => e.getBoundingClientRect().width > 60)
-    .filter(e => e.textContent.trim() && light(getComputedStyle(e).backgroundColor)).map(e => `${e.tagName}.${e.className}`).slice(0, 8);
+    .filter(e => e.textContent.trim() && light(getComputedStyle(e).backgroundColor))
+    .map(e => `${e.tagName}.${e.className}`).slice(0, 8);
 }"""
 MOVES = "() => [...document.querySelectorAll('*')].filter(e => parseFloat(getComputedStyle(e).transitionDuration) > 0.001).length"
 
