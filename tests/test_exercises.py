@@ -23,7 +23,7 @@ from vitbook.exercises import EXERCISES, Case, Report, check, running
 from vitbook.exercises.comparing import difference, plain, same
 from vitbook.exercises.grading import grade, try_all
 from vitbook.exercises.naming import quiet
-from vitbook.exercises.record import executed, mistake
+from vitbook.exercises.record import WIDTH, executed, mistake
 
 BY_NAME = {exercise.name: exercise for exercise in EXERCISES}
 KNOWN = [pytest.param(e, m, id=f"{e.name}: {m.name}") for e in EXERCISES for m in e.mistakes]
@@ -90,7 +90,8 @@ def test_starters_are_met_kindly(exercise):
     assert report.kind == "open" and "no lines yet" in repr(report) and f"check.{exercise.name}.hint()" in repr(report)
     unwritten = exercise.starter.replace("...", 'raise NotImplementedError("mine to write")')
     assert grade(exercise, executed(unwritten, exercise.name)).kind == "open"
-    assert exercise.shapes in exercise.starter and exercise.signature in exercise.starter
+    assert exercise.shapes in " ".join(exercise.starter.split()) and exercise.signature in exercise.starter
+    assert max(map(len, exercise.starter.splitlines())) <= WIDTH
 
 
 @every_exercise

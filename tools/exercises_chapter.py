@@ -177,7 +177,8 @@ print(f"The solutions of all {len(solved)} exercises pass; {named} mistakes are 
 - With these functions in hand you have written everything between a picture and its answer.
 ```
 
-**Next:** [the ledger](ledger.md). And [the encoder block](encoder_block.md) shows what such mistakes do to a real model.
+**The end of the book**, and a beginning: what such mistakes do to a real model stands in [the encoder block](encoder_block.md).
+Break it in a way that is not in the list.
 """
 
 

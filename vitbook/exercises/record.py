@@ -6,12 +6,15 @@ text with a fragment exchanged, so that each is one small, readable step away fr
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+
+WIDTH = 84  # characters of code that the page of the built book shows without scrolling
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +79,9 @@ class Exercise:
     @property
     def starter(self) -> str:
         """A cell to begin with: it runs, and its check says kindly that the work is still to be done."""
-        return f'import numpy as np\n\n\ndef {self.signature}:\n    """{self.shapes}"""\n    ...  # your lines here\n'
+        indent = dict(initial_indent="    ", subsequent_indent="    ")
+        told = textwrap.fill(f'"""{self.shapes}"""', WIDTH, break_long_words=False, break_on_hyphens=False, **indent)
+        return f"import numpy as np\n\n\ndef {self.signature}:\n{told}\n    ...  # your lines here\n"
 
     @cached_property
     def function(self) -> Callable:
