@@ -52,7 +52,7 @@ def heads_over_layers(values: np.ndarray, label: str, reference: float, referenc
 
 def read_grids(tables: Mapping[str, np.ndarray], rows: int, columns: int):
     """Places read off position vectors, drawn as the grid that they make; tables: words -> (N, 2) rows and columns."""
-    figure, axes = canvas(height=round(60 + 320 * rows / columns), columns=len(tables))
+    figure, axes = canvas(height=round(130 + 300 * rows / columns), columns=len(tables))
     for axis, (words, read) in zip(np.atleast_1d(axes), tables.items(), strict=True):
         grid = read.reshape(rows, columns, 2)
         for line in (*grid, *grid.swapaxes(0, 1)):
