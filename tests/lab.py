@@ -73,7 +73,9 @@ class Notebook:
         place.locator(".jp-InputArea-editor").click()
         self.page.keyboard.press("Control+Enter")
         self.page.wait_for_function("prompt => /\\[\\d+\\]/.test(prompt.textContent)", arg=prompt.element_handle())
-        return place.locator(".jp-Cell-outputArea").inner_text() if place.locator(".jp-OutputArea-output").count() else ""
+        return (
+            place.locator(".jp-Cell-outputArea").inner_text() if place.locator(".jp-OutputArea-output").count() else ""
+        )
 
     def upload(self, path: Path) -> None:
         with self.page.expect_file_chooser() as chooser:

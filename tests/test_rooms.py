@@ -72,7 +72,9 @@ def test_arrows(path):
     room = room_of(path)
     if room in FREE:
         return
-    assert room in ARROWS, f"{room} is a new room: say in ARROWS what it may import, and in CONTRIBUTING.md what it holds"
+    assert room in ARROWS, (
+        f"{room} is a new room: say in ARROWS what it may import, and in CONTRIBUTING.md what it holds"
+    )
     ours = {name.split(".")[1] for name in imports_of(path) if name.startswith("vitbook.")}
     assert ours <= ARROWS[room] | {room}
 
@@ -93,7 +95,8 @@ def test_every_room_stands_in_the_table():
 
 
 def test_import_is_light():
-    code = "import sys, vitbook, vitbook.config; print([m for m in ('torch', 'transformers', 'matplotlib', 'numpy') if m in sys.modules])"
+    heavy = ("torch", "transformers", "matplotlib", "numpy")
+    code = f"import sys, vitbook, vitbook.config; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -93,7 +93,14 @@ VARIANTS: dict[str, ViTConfig] = {
 }
 
 
-RESAMPLING = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # Pillow's filters, in its numbering from 0
+RESAMPLING = (
+    "nearest",
+    "lanczos",
+    "bilinear",
+    "bicubic",
+    "box",
+    "hamming",
+)  # Pillow's filters, in its numbering from 0
 
 
 @dataclass(frozen=True)

@@ -76,5 +76,7 @@ def style() -> str:
     for theme, where in zip(THEMES, (".vb-pencil", dark), strict=True):
         inks = {name: colour(name, theme) for name in INKS}
         inks |= {"way": colour("query-wash", theme), "weight": attention_colours(theme)[150]}
-        blocks.append(f"{where}{{color-scheme:{theme};{''.join(f'--p-{name}:{ink};' for name, ink in inks.items())}}}\n")
+        blocks.append(
+            f"{where}{{color-scheme:{theme};{''.join(f'--p-{name}:{ink};' for name, ink in inks.items())}}}\n"
+        )
     return "".join(blocks) + (HERE / "pencil_widget.css").read_text(encoding="utf-8")
