@@ -1,10 +1,11 @@
 # `make book` on a fresh machine is all it takes; `make` alone lists the rest.
-PYTHON ?= python3
-PORT   ?= 8000
-VENV   := .venv
-BIN    := $(VENV)/bin
-SITE   := _build/html
-READY  := $(VENV)/.installed
+PYTHON      ?= python3
+PORT        ?= 8000
+LAB_OPTIONS ?=
+VENV        := .venv
+BIN         := $(VENV)/bin
+SITE        := _build/html
+READY       := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help install book test lint lab serve fetch clean
@@ -37,8 +38,8 @@ lint: $(READY)       ## ruff, and the vendored files against their table
 	$(BIN)/python tools/vendor.py --check
 
 lab: $(READY)        ## open JupyterLab, where the chapters open as notebooks
-	@$(BIN)/python -m jupytext_config --settings-file $(VENV)/etc/jupyter/labconfig/default_setting_overrides.json set-default-viewer
-	$(BIN)/jupyter lab --notebook-dir=. --LabApp.default_url=/lab/tree/book/intro.md
+	@$(BIN)/python -m jupytext_config --settings-file $(VENV)/etc/jupyter/labconfig/default_setting_overrides.json set-default-viewer markdown myst
+	$(BIN)/jupyter lab $(LAB_OPTIONS) --notebook-dir=. --LabApp.default_url=/lab/tree/book/intro.md
 
 serve:               ## serve the built book on http://127.0.0.1:$(PORT)
 	@test -f $(SITE)/index.html || { echo "There is no book in $(SITE) yet: run 'make book' first."; exit 1; }
