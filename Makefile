@@ -6,6 +6,11 @@ VENV        := .venv
 BIN         := $(VENV)/bin
 SITE        := _build/html
 READY       := $(VENV)/.installed
+LABCONFIG   := $(VENV)/etc/jupyter/labconfig
+# Of this environment alone: Markdown opens as a notebook, and Lab asks nobody for news.
+LAB_SETTINGS := {"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": \
+  {"markdown": "Jupytext Notebook", "myst": "Jupytext Notebook"}}, \
+  "@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
 
 .DEFAULT_GOAL := help
 .PHONY: help install book test lint lab serve fetch clean
@@ -38,7 +43,7 @@ lint: $(READY)       ## ruff, and the vendored files against their table
 	$(BIN)/python tools/vendor.py --check
 
 lab: $(READY)        ## open JupyterLab, where the chapters open as notebooks
-	@$(BIN)/python -m jupytext_config --settings-file $(VENV)/etc/jupyter/labconfig/default_setting_overrides.json set-default-viewer markdown myst
+	@mkdir -p $(LABCONFIG) && printf '%s\n' '$(LAB_SETTINGS)' > $(LABCONFIG)/default_setting_overrides.json
 	$(BIN)/jupyter lab $(LAB_OPTIONS) --notebook-dir=. --LabApp.default_url=/lab/tree/book/intro.md
 
 serve:               ## serve the built book on http://127.0.0.1:$(PORT)

@@ -27,8 +27,9 @@ from vitbook.patches import describe
 from vitbook.pictures import PICTURES, PictureError, load_picture
 from vitbook.pixels import seen
 from vitbook.views import atlas, colours, first_view, kernel_answers
-from vitbook.views.explorer import OWN_PICTURES, AttentionExplorer, lean
+from vitbook.views.explorer import OWN_PICTURES, AttentionExplorer
 from vitbook.views.packing import layer_bytes, layer_stack, pack, rows_bytes, unpack
+from vitbook.views.web_parts import script as script_of
 
 STRAIGHT = Preprocessing((15, 20), (0.5,) * 3, (0.5,) * 3)
 HALF_STEP = 1 / 510
@@ -154,7 +155,7 @@ def script(tmp_path_factory):
     if NODE is None:
         pytest.skip("no node here; test_explorer_browser.py checks the same numbers in Chromium")
     folder = tmp_path_factory.mktemp("script")
-    (folder / "explorer.mjs").write_text(lean("explorer.js"), encoding="utf-8")
+    (folder / "explorer.mjs").write_text(script_of("explorer_data.js", "explorer.js"), encoding="utf-8")
 
     def say(lines: str):
         (folder / "ask.mjs").write_text(f'import * as x from "./explorer.mjs";\n{lines}', encoding="utf-8")

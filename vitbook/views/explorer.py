@@ -8,13 +8,11 @@ a notebook.
 from __future__ import annotations
 
 import os
-import re
 import uuid
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
-import anywidget
 import ipywidgets as widgets
 import traitlets
 from IPython.display import display
@@ -22,73 +20,14 @@ from IPython.display import display
 from vitbook.library.checkpoints import load_checkpoint
 from vitbook.patches import check_token, token_of
 from vitbook.pictures import PICTURES, PictureError, PictureWarning, load_picture
-from vitbook.views import first_view, palette
+from vitbook.views import first_view
 from vitbook.views.atlas import card, catalogue_card, fingerprint, photograph, shipped
-from vitbook.views.colours import signed_table, weight_table
+from vitbook.views.explorer_view import DIRECTIONS, SCALES, SHOWS, AttentionView, controls, set_options, set_range
 from vitbook.views.kernel_answers import close_earlier, layer_of, trace_of
 from vitbook.views.packing import rows_bytes
+from vitbook.views.web_parts import colour_tables
 
-HERE = Path(__file__).parent
 OWN_PICTURES = 6  # kept by an explorer; the oldest goes first
-SHOWS = {"head": "one head", "mean": "mean over heads", "rollout": "rollout (all layers so far)"}
-DIRECTIONS = {"reads": "what the token reads", "read by": "who reads the token"}
-SCALES = {"heads": "one scale for all heads", "layer": "… and for every query", "map": "each map its own scale"}
-_INKS = ("ground", "surface", "line", "text", "muted", "class", "class-wash", "query", "query-wash", "stream-soft")
-
-
-def style() -> str:
-    """The style sheet with the palette's colours for both themes, for pages that do not carry them."""
-    dark = 'html[data-theme="dark"] .vbx-explorer, body[data-jp-theme-light="false"] .vbx-explorer'
-    blocks = []
-    for theme, where in zip(palette.THEMES, (".vbx-explorer", dark), strict=True):
-        inks = "".join(f"--vb-{name}:{palette.colour(name, theme)};" for name in _INKS)
-        blocks.append(f"{where}{{color-scheme:{theme};{inks}--vb-control:{palette.colour('muted', theme)};}}\n")
-    return "".join(blocks) + lean("explorer.css")
-
-
-def lean(name: str) -> str:
-    """A script or style sheet of this folder as it travels with a page: its comments and indents stay at home."""
-    text = (HERE / name).read_text(encoding="utf-8")
-    return re.sub(r"(?m)^\s+", "", re.sub(r"(?ms)^\s*/\*.*?\*/\s*$|^\s*//.*?$", "", text))
-
-
-class AttentionView(anywidget.AnyWidget):
-    """The skin: what explorer.js draws from.  Names stand as positions in a list, since controls link by index."""
-
-    _esm = traitlets.Unicode(lean("explorer.js")).tag(sync=True)
-    _css = traitlets.Unicode(style()).tag(sync=True)
-
-    uid = traitlets.Unicode().tag(sync=True)
-    name = traitlets.Unicode().tag(sync=True)
-    sizes = traitlets.Dict().tag(sync=True)
-    pictures = traitlets.List().tag(sync=True)
-    fingerprint = traitlets.Unicode().tag(sync=True)
-    tables = traitlets.Bytes().tag(sync=True)
-    first = traitlets.Dict().tag(sync=True)
-    first_rows = traitlets.Bytes().tag(sync=True)
-    status = traitlets.Unicode().tag(sync=True)
-    problem = traitlets.Unicode().tag(sync=True)
-
-    picture = traitlets.Int(0).tag(sync=True)
-    layer = traitlets.Int(1).tag(sync=True)
-    head = traitlets.Int(1).tag(sync=True)
-    query = traitlets.Int(0).tag(sync=True)
-    show = traitlets.Int(0).tag(sync=True)
-    direction = traitlets.Int(0).tag(sync=True)
-    scale = traitlets.Int(0).tag(sync=True)
-    opacity = traitlets.Float(0.6).tag(sync=True)
-    smooth = traitlets.Bool(False).tag(sync=True)
-    against = traitlets.Dict().tag(sync=True)
-    more = traitlets.Bool(False).tag(sync=True)
-
-    from_page = False  # whether the change at hand came from the page, where the controls already know
-
-    def set_state(self, sync_data) -> None:
-        self.from_page = True
-        try:
-            super().set_state(sync_data)
-        finally:
-            self.from_page = False
 
 
 class AttentionExplorer(widgets.VBox):
@@ -125,10 +64,9 @@ class AttentionExplorer(widgets.VBox):
         unknown = set(choices) - {"show", "direction", "scale", "opacity", "smooth", "against"}
         if unknown:
             raise TypeError(f"AttentionExplorer has no choice {', '.join(sorted(unknown))}")
-        tables = [t for theme in palette.THEMES for t in (weight_table(theme), signed_table(theme))]
-        self._view = AttentionView(uid=uuid.uuid4().hex[:8], name=name, tables=b"".join(t.tobytes() for t in tables))
+        self._view = AttentionView(uid=uuid.uuid4().hex[:8], name=name, tables=colour_tables())
         self._own, self._loading = {}, True
-        self._controls = _controls()
+        self._controls = controls()
         self._view.observe(self._tell_control, [trait for _, trait in self._controls.values()])
         self._view.on_msg(self._answer)
         self._boxes = self._lay_out()
@@ -225,7 +163,7 @@ class AttentionExplorer(widgets.VBox):
     def _fit(self, change) -> None:
         """Sizes, pictures and ranges of a new checkpoint; whatever is out of its range goes to the nearest that is in it."""
         checkpoint, config, view = self.checkpoint, self.checkpoint.config, self._view
-        controls = {trait: control for control, (_, trait) in self._controls.items()}
+        control_of = {trait: control for control, (_, trait) in self._controls.items()}
         cards = [catalogue_card(name, checkpoint) for name in shipped()]
         cards += [card(name, picture, checkpoint) for name, picture in self._own.items()]
         last = {"layer": config.L, "head": config.heads, "query": config.N}
@@ -239,15 +177,15 @@ class AttentionExplorer(widgets.VBox):
                 if getattr(self, trait) is not None:
                     setattr(self, trait, min(getattr(self, trait), top))
         for trait, top in last.items():
-            _set_range(controls[trait], top, getattr(view, trait))
-        _set_options(controls["picture"], [c["title"] for c in cards], view.picture)
+            set_range(control_of[trait], top, getattr(view, trait))
+        set_options(control_of["picture"], [c["title"] for c in cards], view.picture)
 
     def _lay_out(self) -> list[widgets.Widget]:
         """The bar of controls first, then every widget in it that is no control: the seldom used ones fold away."""
-        controls = list(self._controls)
-        more = widgets.Box(controls[5:]).add_class("vbx-more")
+        shown = list(self._controls)
+        more = widgets.Box(shown[5:]).add_class("vbx-more")
         own, upload, address = self._own_box()
-        bar = widgets.Box([*controls[:5], more, own]).add_class("vbx-controls")
+        bar = widgets.Box([*shown[:5], more, own]).add_class("vbx-controls")
         return [bar, more, own, upload, address]
 
     # ---- pictures of one's own
@@ -296,7 +234,7 @@ class AttentionExplorer(widgets.VBox):
             if not self._view.status and notes:
                 view.status = " ".join(str(note.message) for note in notes)
         dropdown = next(c for c, (_, trait) in self._controls.items() if trait == "picture")
-        _set_options(dropdown, [c["title"] for c in cards], len(cards) - 1)
+        set_options(dropdown, [c["title"] for c in cards], len(cards) - 1)
         return name
 
     def _name_for(self, source) -> str:
@@ -372,37 +310,3 @@ def _title_of(source) -> str:
     if isinstance(source, str | os.PathLike):
         return Path(os.fspath(source)).name or "your picture"
     return "your picture"
-
-
-def _controls() -> dict[widgets.Widget, tuple[str, str]]:
-    """Every control -> (its attribute, the view's trait that it is linked with)."""
-    slider = dict(min=0, max=2, continuous_update=True)
-    return {
-        widgets.Dropdown(description="Picture"): ("index", "picture"),
-        widgets.IntSlider(description="Layer", **slider): ("value", "layer"),
-        widgets.IntSlider(description="Head", **slider): ("value", "head"),
-        widgets.IntSlider(description="Token", **slider): ("value", "query"),
-        widgets.ToggleButton(description="More choices").add_class("vbx-more-button"): ("value", "more"),
-        widgets.Dropdown(description="Map", options=list(SHOWS.values())): ("index", "show"),
-        widgets.Dropdown(description="Direction", options=list(DIRECTIONS.values())): ("index", "direction"),
-        widgets.Dropdown(description="Colours", options=list(SCALES.values())): ("index", "scale"),
-        widgets.FloatSlider(description="Overlay", min=0, max=1, step=0.05, value=0.6): ("value", "opacity"),
-        widgets.Checkbox(description="Smooth between patches", indent=False): ("value", "smooth"),
-    }
-
-
-def _set_range(slider: widgets.IntSlider, last: int, value: int) -> None:
-    """A slider up to `last`.  Where there is nothing to choose it hides, since it cannot draw a range of one."""
-    first = 0 if slider.description == "Token" else 1
-    with slider.hold_sync():
-        slider.max = max(last, slider.max)
-        slider.min, slider.value = first, max(value, first)
-        slider.max = max(last, first + 1)
-        slider.layout.display = "none" if last == first else None
-
-
-def _set_options(dropdown: widgets.Dropdown, titles: list[str], index: int) -> None:
-    """New titles and the chosen one in one message, so that the page never sees one without the other."""
-    with dropdown.hold_sync():
-        dropdown.options = [(title, n) for n, title in enumerate(titles)]  # equal titles stay apart
-        dropdown.index = index

@@ -13,14 +13,13 @@ from vitbook.pictures import PICTURES, load_picture
 from vitbook.views.atlas import photograph
 from vitbook.views.colours import paint
 from vitbook.views.palette import THEMES
+from vitbook.views.web_parts import style
 
 SIDE = 480  # px of the photograph on the page
 
 
 def html(explorer) -> str:
     """The title, the photograph under its map, the bare map and a line of figures, as explorer.js will draw them."""
-    from vitbook.views.explorer import style
-
     view, config = explorer._view, explorer.checkpoint.config
     card = view.pictures[view.picture]
     rows, to_class = _rows(view, config)
