@@ -36,6 +36,9 @@ IN_CHAPTER = {
     "eq3": {"0.1587": "GELU(-1), a value of the function", "0.75": "its minimum", "0.17": "its minimum"},
     "exercises": {"0.044715": "the coefficient that the task names", "1e-6": "the epsilon that the task names"},
     "ledger": {"20": "the rule of the ledger: half a unit and a twentieth"},
+    "hybrid": dict.fromkeys(
+        "576 144 98 49 25 13".split(), "arithmetic of an answer: sides and tokens after each stride"
+    ),
     "looking_at_heads": {
         "128": "published: the pictures that the paper's figure averages over",
         "3.17": "the answer of an exercise, log2 of 9",

@@ -209,7 +209,7 @@ def cell(source: str) -> str:
 
 def marked(text: str) -> str:
     """Words of a record as Markdown: code between backticks, a sentence a line."""
-    text = CODE.sub(lambda found: f"`{found[0]}`", text.replace("[class]", "{math}`[class]`"))
+    text = CODE.sub(lambda found: f"`{found[0]}`", text)
     return re.sub(r"(?<=[.?!]) (?=[A-Z{`])", "\n", text)
 
 
