@@ -52,7 +52,7 @@ def test_no_solution_stands_outside_a_fold():
 @pytest.mark.parametrize(
     "text, markdown",
     [
-        ("First A[1:, 1:] drops [class]. Then more.", "First `A[1:, 1:]` drops {math}`[class]`.\nThen more."),
+        ("First A[1:, 1:] drops [class]. Then more.", "First `A[1:, 1:]` drops [class].\nThen more."),
         ("np.split(U, heads, axis=1) cuts.", "`np.split(U, heads, axis=1)` cuts."),
         ("Whole division // and %, both.", "Whole division `//` and `%`, both."),
         ("divided by √D_h, U_qkv stays", "divided by √D_h, `U_qkv` stays"),
