@@ -18,7 +18,9 @@ from test_explorer import tiny
 
 from vitbook import load_checkpoint, preprocess, run
 from vitbook.config import Preprocessing, ViTConfig
-from vitbook.patches import describe
+from vitbook.maps import position_similarity
+from vitbook.patches import cut, describe
+from vitbook.pixels import unnormalise
 from vitbook.views.atlas import FOLDER, catalogue_card, fingerprint, shipped, write_atlas
 from vitbook.views.colours import paint, paint_signed
 from vitbook.views.packing import layer_stack, pack
@@ -34,6 +36,11 @@ PAGES = {
     "two": [
         f"{START}\nAttentionExplorer('embedded-checkpoint', layer=12, head=1)",
         "AttentionExplorer('embedded-checkpoint', picture='coffee', layer=1, head=6, query=(3, 3), name='second')",
+    ],
+    "pick": [
+        "from vitbook.views.pickers import patch_picker, position_picker\ncheckpoint = 'embedded-checkpoint'\n"
+        "patch_picker('chelsea', checkpoint, 17)",
+        "position_picker(checkpoint.weights.E_pos, checkpoint.config)",
     ],
     "odd": [
         f"import sys; sys.path.insert(0, {str(ROOT / 'tests')!r})\nfrom test_explorer_browser import odd\n{START}",
@@ -641,6 +648,67 @@ def test_readers_who_want_no_motion_get_none(served, visit):
       return parseFloat(s.transitionDuration) > 0.001 || (s.animationName !== 'none' && parseFloat(s.animationDuration) > 0.001);
     }).length"""
     assert page.page.evaluate(moving) == 0
+
+
+# --- the pickers ---
+
+PICKED = """n => {
+  const view = document.querySelectorAll('.vbx-view')[n], canvas = view.querySelector('figure:last-child canvas');
+  const cells = [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data];
+  const words = [...view.querySelectorAll('.vbx-facts div')].map(d => [...d.children].map(c => c.textContent));
+  return {cells, facts: Object.fromEntries(words)};
+}"""
+
+
+def test_the_patch_picker_shows_the_numbers_of_x_p(served, visit):
+    page = Page(visit, f"{served}/pick.html")
+    config, x = embedded().config, preprocess("chelsea", embedded())
+    frame = page.view(0).locator(".vbx-photo")
+    for move, patch in ((None, 17), ("ArrowRight", 18), ("ArrowDown", 32), ("Home", 28)):
+        if move:
+            frame.press(move)
+        picked = page.page.evaluate(PICKED, 0)
+        row, column = divmod(patch, config.columns)
+        block = x[:, row * 14 : row * 14 + 14, column * 14 : column * 14 + 14]
+        assert picked["facts"]["Chosen"] == f"patch {patch} → token {patch + 1} → row {row}, column {column}"
+        assert picked["facts"]["Its pixels"] == f"x[:, {row * 14}:{row * 14 + 14}, {column * 14}:{column * 14 + 14}]"
+        x_p = cut(x, config.P)[patch]
+        for c, name in enumerate(("red", "green", "blue")):
+            start = c * config.P**2
+            said = "  ".join(f"{v:.3f}".replace("-", "−") for v in x_p[start : start + 4].tolist())
+            assert picked["facts"][f"{name}, from {start}"] == f"{said} …"
+        pixels = unnormalise(x, embedded().preprocessing)[row * 14 : row * 14 + 14, column * 14 : column * 14 + 14]
+        np.testing.assert_array_equal(np.array(picked["cells"]).reshape(14, 14, 4)[..., :3], pixels)
+        assert block.shape == (3, 14, 14)
+    assert page.visit.troubles == []
+
+
+def test_the_position_picker_shows_the_cosines(served, visit):
+    page = Page(visit, f"{served}/pick.html")
+    config = embedded().config
+    similarity = position_similarity(embedded().weights.E_pos, config).flatten(1).double().numpy()
+    np.fill_diagonal(similarity, 0)
+    top = np.abs(similarity).max()
+    frame = page.view(1).locator(".vbx-grid").first
+    frame.scroll_into_view_if_needed()
+    box = frame.bounding_box()
+    frame.click(position={"x": box["width"] * 2.5 / 14, "y": box["height"] * 3.5 / 14})
+    patch = 3 * 14 + 2
+    picked = page.page.evaluate(PICKED, 1)
+    stored = (np.rint(127 * (1 + similarity[patch] / top)) / 127 - 1) * top
+    assert np.abs(stored - similarity[patch]).max() <= top / 254 + 1e-9
+    np.testing.assert_array_equal(np.array(picked["cells"]).reshape(-1, 4)[:, :3], paint_signed(stored, top))
+    most = int(np.argmax(stored))
+    assert picked["facts"]["Most alike"].startswith(f"{describe(most + 1, config)}: {figure(stored[most], top / 254)}")
+
+
+def test_axe_finds_nothing_in_the_pickers(served, visit):
+    from test_browser import STICKS_OUT, violations
+
+    for options in (dict(theme="light"), dict(theme="dark"), dict(width=375)):
+        page = Page(visit, f"{served}/pick.html", **options)
+        assert violations(page.page) == []
+        assert page.page.evaluate(STICKS_OUT) == []
 
 
 # --- how fast: reported, never asserted ---
