@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from test_figure1 import CHAPTERS, drawn
 
 from vitbook.views.figure1_parts import numbers
 
-playwright = pytest.importorskip("playwright.sync_api")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.browser
 
 SMALLEST = 11  # px as shown
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -166,3 +154,19 @@ def test_two_figures_answer_apart(opened):
     page.locator(".vb-figure1").nth(1).locator("svg.vb-f1-wide a[data-part=mlp]").focus()
     shown = page.locator(".vb-f1-card:visible")
     assert [shown.nth(i).get_attribute("data-part") for i in range(2)] == ["x", "mlp"]
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+def test_on_the_built_page(site, visit, width):
+    seen = visit(f"{site.as_uri()}/book/figure1.html", width=width)
+    first = seen.page.locator(".vb-figure1").first
+    links = first.locator("svg a.vb-f1-part:visible")
+    assert links.count() == 19
+    for link in links.all():
+        chapter = link.get_attribute("data-chapter")
+        assert (site / "book" / f"{chapter}.html").is_file(), chapter
+        link.focus()
+        assert first.locator(".vb-f1-card:visible").get_attribute("data-part") == link.get_attribute("data-part")
+    underlined = links.evaluate_all("all => all.map(a => getComputedStyle(a).textDecorationLine)")
+    assert set(underlined) == {"none"}
+    assert seen.troubles == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import shutil
 
 import numpy as np
 import pytest
@@ -18,8 +17,6 @@ from vitbook.config import Preprocessing
 from vitbook.patterns import PATTERNS
 from vitbook.views.pattern_widget import PatternWidget, offered_grids
 
-playwright = pytest.importorskip("playwright.sync_api")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 CHECKPOINT = Tiny(random_weights(), preprocessing=Preprocessing((ODD.H, ODD.W), (0.5,) * 3, (0.5,) * 3))
 PICTURE = Image.fromarray(np.full((30, 40, 3), 90, np.uint8))
 
@@ -65,14 +62,6 @@ def test_grids_are_the_checkpoints_own_the_squares_and_the_pixels():
 
 
 # ---------------------------------------------------------------- JavaScript's side
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 LOAD = """async ([source, state]) => {
@@ -250,3 +239,18 @@ def test_it_fits_its_page_and_every_control_is_named(page, width):
         ".vb-pattern-widget *", "all => all.map(e => parseFloat(getComputedStyle(e).fontSize))"
     )
     assert min(sizes) >= 11
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 375])
+def test_on_the_built_page_with_no_kernel(site, serve, visit, width):
+    for address in (serve(site), site.as_uri()):
+        seen = visit(f"{address}/book/related_work.html", width=width)
+        page, root = seen.page, seen.page.locator(".vb-pattern-widget")
+        H, W = (int(side) for side in re.findall(r"\d+", page.get_by_label("tokens", exact=True).inner_text())[:2])
+        for name in ("axial", "strided", "block-local"):
+            page.get_by_label("pattern", exact=True).select_option(name)
+            assert root.get_attribute("data-pairs") == str(PATTERNS[name].pairs(H, W))
+            query = divmod(int(root.get_attribute("data-query")), W)
+            assert root.get_attribute("data-seen") == str(PATTERNS[name].sees(*query, H, W).sum())
+        assert seen.troubles == []
