@@ -35,6 +35,7 @@ _ROOMS = {
         "with_few_colours",
     ),
     "pattern_widget": ("PatternWidget",),
+    "pickers": ("patch_picker", "position_picker"),
     "pencil_figures": ("pencil_steps",),
     "pencil_widget": ("PencilWidget",),
     "plotting": ("canvas", "show"),
