@@ -1,6 +1,7 @@
 # `make book` on a fresh machine is all it takes; `make` alone lists the rest.
 PYTHON      ?= python3
 PORT        ?= 8000
+WORKERS     ?= 2
 LAB_OPTIONS ?=
 VENV        := .venv
 BIN         := $(VENV)/bin
