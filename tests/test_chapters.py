@@ -18,7 +18,7 @@ def toc() -> list[str]:
 
 
 PAGES = {page: (ROOT / f"{page}.md").read_text(encoding="utf-8") for page in toc()}
-CHAPTERS = [page for page in PAGES if page != "book/intro"]
+CHAPTERS = [page for page in PAGES if page not in ("book/intro", "book/bibliography")]
 
 
 def shown_cells(text: str) -> list[str]:
