@@ -165,6 +165,7 @@ def mesh(axis, values, cmap, norm):
     drawn = axis.pcolormesh(np.asarray(values), cmap=cmap, norm=norm, edgecolor="face", linewidth=0.2)
     axis.invert_yaxis()
     bare(axis)
+    axis.spines[:].set(visible=True, color=colour("line"))  # a map of zeros still has an edge
     return drawn
 
 

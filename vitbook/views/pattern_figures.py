@@ -163,6 +163,7 @@ def maps_in_a_row(maps: Mapping[str, np.ndarray], alt: str, columns: int = 4, ce
         mesh = axis.pcolormesh(np.asarray(values), cmap=attention_map(), norm=Normalize(0, top))
         axis.invert_yaxis()
         bare(axis)
+        axis.spines[:].set(visible=True, color=colour("line"))  # a map of zeros still has an edge
         axis.set_title(words, fontsize=SMALL)
         if centre:
             r, c = (n // 2 for n in shape)

@@ -159,6 +159,7 @@ def _svg(fig) -> str:
 
     buffer = io.StringIO()
     with matplotlib.rc_context(mpl_style()):
+        fig.draw_without_rendering()  # a bar that the layout made shorter may get longer labels: lay out twice
         # No date and no creator: the same numbers give the same file.
         fig.savefig(buffer, format="svg", dpi=mpl_style()["figure.dpi"], metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
