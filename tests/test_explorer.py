@@ -571,3 +571,18 @@ def test_the_state_that_a_page_carries_is_small(explorer):
     state = ipywidgets.Widget.get_manager_state()["state"]
     size = len(json.dumps({k: v for k, v in state.items() if k in mine}))
     assert size < 90_000, "of which the script and its style are most"
+
+
+# --- tours ---
+
+
+def test_a_tour_links_to_what_it_names_and_reads_without_links():
+    from vitbook.views import explorer_links
+
+    tour = explorer_links({"rows & <columns>": {"layer": 2, "head": 1, "query": "cls"}}, "a b")
+    html = tour._repr_html_()
+    assert 'href="#explorer=a+b&amp;show=head&amp;layer=2&amp;head=1&amp;query=cls"' in html
+    assert "rows &amp; &lt;columns&gt;" in html
+    assert repr(tour) == "rows & <columns>: show=head, layer=2, head=1, query=cls"
+    with pytest.raises(ValueError, match="sets colour"):
+        explorer_links({"x": {"colour": 1}})

@@ -19,6 +19,7 @@ _ROOMS = {
         "training_line",
         "weight_bars",
     ),
+    "tour": ("explorer_links",),
     "figure1": ("figure_1",),
     "figures": ("filters", "one_patch", "patch_grid", "similarity_maps", "similarity_tiles"),
     "ledger_page": ("ledger_table",),

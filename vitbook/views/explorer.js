@@ -39,7 +39,7 @@ class View {
     this.build(el);
     this.listen();
     this.fit();
-    this.followLink();
+    if (this.source.folder !== null) this.followLink(location.hash);
     this.draw();
     this.dressControls();
   }
@@ -140,7 +140,9 @@ class View {
       this.draw();
     });
     on(this.table, "toggle", redraw);
-    on(window, "hashchange", () => this.followLink());
+    if (this.source.folder !== null) on(window, "hashchange", () => this.followLink(location.hash));
+    // A link of this page, clicked: also the one that the address bar holds already, and in JupyterLab.
+    on(document, "click", (e) => this.followLink(e.target.closest?.("a[href^='#']")?.hash ?? ""));
     // What a reader is about to need: the layer's other queries, once the explorer is touched and not before.
     for (const type of ["pointerenter", "focusin"]) on(this.el, type, () => this.fetchLayer());
     onTheme(redraw, signal);
@@ -172,8 +174,9 @@ class View {
     this.table.replaceChildren(this.table.firstChild);
   }
 
-  followLink() {
-    const asked = this.source.folder === null ? null : parseLink(location.hash);
+  /** Choose what a link such as "#picture=chelsea&layer=10&head=5&query=cls" names, if it means this explorer. */
+  followLink(hash) {
+    const asked = parseLink(hash);
     if (!asked || asked.explorer !== this.get("name")) return;
     const index = { show: SHOWS, direction: DIRECTIONS, scale: SCALES };
     const changes = {};
@@ -290,7 +293,8 @@ class View {
     const stack = this.have(choice);
     const map = stack.read(square(choice).map, choice.query, choice.reverse);
     const against = pinned && this.have(pinned).read(square(pinned).map, pinned.query, pinned.reverse);
-    const top = Math.max(this.top(choice, map), against ? this.top(pinned, against) : 0);
+    const own = this.top(choice, map);
+    const top = Math.max(own.top, against ? this.top(pinned, against).top : 0);
     this.map = against ? difference(map, against) : map;
 
     show(this.photo.canvas, paint(map.patches, top, this.tables.weights), sizes);
@@ -308,7 +312,7 @@ class View {
     this.photo.star.classList.toggle("vbx-chosen", choice.query === 0);
     this.scale = { top: against ? this.map.top : top, signed: Boolean(against) };
     this.drawWords(choice, pinned, map, against);
-    this.drawBar(choice);
+    this.drawBar(choice, own.peer);
     this.drawHeads(choice, stack, top);
     this.drawLayers(choice);
     this.drawTable();
@@ -317,13 +321,19 @@ class View {
     if (!this.drawn) this.firstDraw();
   }
 
-  /** The top of the colour scale: shared by the heads of a layer (or by the rollouts), unless the reader asks otherwise. */
+  /** The top of the colour scale, shared by the heads of a layer (or by the rollouts) unless the reader asks otherwise,
+   *  and the map that sets it: {top, peer}, peer null where it is this map. */
   top(choice, map) {
-    if (choice.scale === 2) return map.top;
+    if (choice.scale === 2) return { top: map.top, peer: null };
     const stack = this.have(choice);
-    const peers = choice.show === 2 ? [...Array(stack.maps).keys()] : [...Array(stack.maps - 1).keys()].map((h) => h + 1);
+    const first = choice.show === 2 ? 0 : 1; // of a layer, the mean is no peer
     const token = choice.scale === 1 ? undefined : choice.query;
-    return Math.max(map.top, ...peers.map((peer) => stack.top(peer, choice.reverse, token)));
+    let [top, peer] = [map.top, null];
+    for (let n = first; n < stack.maps; n++) {
+      const other = stack.top(n, choice.reverse, token);
+      if (other > top) [top, peer] = [other, n];
+    }
+    return { top, peer };
   }
 
   showPictures() {
@@ -407,7 +417,7 @@ class View {
     this.facts.replaceChildren(...pairs.map((pair) => h("div", {}, ...pair)));
   }
 
-  drawBar(choice) {
+  drawBar(choice, peer) {
     const { top, signed } = this.scale;
     const rgba = signed
       ? paintSigned(Float64Array.from({ length: 255 }, (_, i) => i - 127), 127, this.tables.signed)
@@ -422,7 +432,8 @@ class View {
     if (!signed && !choice.reverse && share > 0.1 && share < 0.78) ends.push(tick(share, "even", "mid"));
     this.needle = h("span", { class: "vbx-needle", hidden: true });
     this.barTicks.replaceChildren(...ends, this.needle);
-    const words = scaleWords(choice, this.sizes);
+    const setter = choice.show === 2 ? `layer ${peer + 1}` : `head ${peer}`;
+    const words = scaleWords(choice, this.sizes) + (peer === null ? "" : `; ${setter} sets its top`);
     const smooth = this.get("smooth") ? "; smoothed, the colours between patch centres are invented" : "";
     this.barWords.textContent = signed
       ? `difference of weights, A minus B; the largest size sets both ends${smooth}`
