@@ -46,7 +46,7 @@ def test_the_contract(page):
         assert promise in text
 
 
-@pytest.mark.parametrize("page, following", pairwise(CHAPTERS))
+@pytest.mark.parametrize("page, following", list(pairwise(CHAPTERS)))
 def test_each_chapter_leads_to_the_next(page, following):
     goal = PAGES[page].split("**Next:**")[1].split("](")[1].split(")")[0]
     assert goal == f"{following.removeprefix('book/')}.md"

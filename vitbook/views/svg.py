@@ -30,8 +30,12 @@ def say(x: float, y: float, body: str, kind: str = "label", anchor: str = "middl
 
 
 def link(address: str, *body: str, **attributes) -> str:
-    """A link. It says xlink:href, since JupyterLab takes every <a href> for HTML's and breaks on SVG's."""
-    return tag("a", *body, **attributes).replace("<a ", f'<a xlink:href="{escape(address, quote=True)}" ', 1)
+    """A link. It says xlink:href, since JupyterLab takes every <a href> for HTML's and breaks on SVG's.
+
+    Without an href it has to say that it is a link, or nobody may give it a name.
+    """
+    opening = f'<a role="link" xlink:href="{escape(address, quote=True)}" '
+    return tag("a", *body, **attributes).replace("<a ", opening, 1)
 
 
 def box(x: float, y: float, width: float, height: float, ink: str, radius: float = 6, **attributes) -> str:
