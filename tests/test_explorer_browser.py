@@ -507,6 +507,30 @@ def test_a_link_opens_what_it_names(root, visit):
     assert page.visit.troubles == []
 
 
+def test_a_link_in_the_text_works_as_often_as_it_is_clicked(served, visit):
+    page = Page(visit, f"{served}/one.html")
+    page.page.evaluate(
+        "() => { const a = document.createElement('a'); a.href = '#layer=2&head=6&query=30&show=head'; a.textContent = 'there';"
+        " document.querySelector('.vbx-explorer').after(a); }"
+    )
+    for _ in range(2):
+        page.page.get_by_role("link", name="there").click()
+        page.until(Expected("chelsea", 2, 6, 30).title)
+        page.view().locator(".vbx-thumb").nth(1).click()
+        page.until(Expected("chelsea", 2, 1, 30).title)
+    assert page.visit.troubles == []
+
+
+def test_a_shared_scale_says_who_sets_its_top(served, visit):
+    page = Page(visit, f"{served}/one.html#layer=1&head=1")
+    page.until(Expected("chelsea", 1, 1, 0).title)
+    tops = [Expected("chelsea", 1, h, 0).own for h in range(1, 7)]
+    assert page.state()["words"].endswith(f"; head {1 + int(np.argmax(tops))} sets its top")
+    page.go(head=1 + int(np.argmax(tops)))
+    page.until(Expected("chelsea", 1, 1 + int(np.argmax(tops)), 0).title)
+    assert "sets its top" not in page.state()["words"]
+
+
 def test_a_link_out_of_range_goes_to_the_nearest(served, visit):
     page = Page(visit, f"{served}/one.html#picture=nobody&layer=99&head=0&query=9999&show=everything")
     page.until(Expected("chelsea", 12, 1, 196).title)
