@@ -607,7 +607,18 @@ class View {
 
   firstDraw() {
     this.drawn = true;
-    for (const first of document.querySelectorAll(".vbx-first")) if (first.dataset.for === this.get("uid")) first.remove();
+    this.makeWay(performance.now());
+  }
+
+  /** The first state leaves once this view and its controls stand where they will stay. */
+  makeWay(since) {
+    if (this.stop.signal.aborted) return;
+    const first = [...document.querySelectorAll(".vbx-first")].filter((e) => e.dataset.for === this.get("uid"));
+    const ready = this.el.closest(".vbx-explorer")?.querySelector(".vbx-controls .noUi-handle, .vbx-controls select");
+    if (first.length && !ready && performance.now() - since < 3000) {
+      return requestAnimationFrame(() => this.makeWay(since));
+    }
+    for (const element of first) element.remove();
     this.el.dataset.drawn = "yes";
   }
 

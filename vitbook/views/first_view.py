@@ -44,7 +44,9 @@ def html(explorer) -> str:
         f'<img class="vbx-cells vbx-cells-{theme}" alt="" src="{_png(paint(weights, top, theme))}">' for theme in THEMES
     )
     return (
-        f'<div class="vbx-first vbx-explorer" data-for="{view.uid}"><style>{style()}</style><div class="vbx-view">'
+        f'<div class="vbx-first vbx-explorer" data-for="{view.uid}"><style>{style()}</style>'
+        '<div class="vbx-controls"><noscript>To choose other maps, allow this page its scripts.</noscript></div>'
+        '<div class="vbx-view">'
         f'<p class="vbx-title">{escape(name)}</p><div class="vbx-stage" style="--vb-columns:{_columns(card, config)}">'
         f'<figure class="vbx-panel"><div class="vbx-frame vbx-photo" style="--vb-aspect:{card["width"] / card["height"]:.4f}">'
         f'<img alt="{escape(card["alt"])}" src="{photo}"><div class="vbx-seen" style="{box}">{overlay}</div></div>'
