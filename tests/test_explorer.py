@@ -207,8 +207,11 @@ def test_the_script_speaks_of_tokens_as_python_does(script):
 
 
 def test_figures_carry_no_more_digits_than_are_true(script):
-    said = script("console.log(JSON.stringify([x.figure(0.01234, 6e-5), x.figure(-0.01234, 2e-3), x.figure(0.5, 0)]));")
-    assert said == ["0.0123", "−0.01", "0.5000"]
+    said = script(
+        "console.log(JSON.stringify([x.figure(0.01234, 6e-5), x.figure(-0.01234, 2e-3), x.figure(0.5, 0),"
+        " x.figure(-1e-5, 1e-3), x.exact(0.062034), x.exact(1), x.exact(0)]));"
+    )
+    assert said == ["0.0123", "−0.01", "0.5000", "0.000", "0.0620", "1.00", "0"]
 
 
 def test_links_are_read(script):
@@ -560,7 +563,7 @@ def test_the_first_state_is_on_the_page_as_words_and_pictures(explorer):
     trace = run(explorer.checkpoint, kernel_answers.preprocess(load_picture("chelsea"), explorer.checkpoint))
     row = trace.attention(2, 1, 0)
     assert f"{row[0]:.3f}" in page and f"{row[1:].max():.4f}" in page
-    assert "<script" not in page and page.count("data:image/") == 4
+    assert "<script" not in page and page.count("data:image/") == 5
     assert PICTURES["chelsea"].alt in page
     assert explorer._view.first["query"] == 0 and len(explorer._view.first_rows) == 3 * (12 + ODD.N)
 

@@ -404,7 +404,7 @@ class View {
       facts.push(["Difference on [class]", figure(toClass, Math.max(error, 5e-5))]);
       if (!choice.reverse) facts.push(["Weight that moves", `${(100 * this.map.moved).toFixed(1)} % of each row`]);
     } else {
-      facts.push([choice.reverse ? "Read most by" : "Reads most", `${describe(most + 1, sizes.columns)}, ${figure(patches[most], error)}`]);
+      facts.push([choice.reverse ? "Read most by" : "Reads most", `${describe(most + 1, sizes.columns)}, ${exact(this.map.top)}`]);
       const sum = `${sizes.N} patches ${patchSum.toFixed(4)} = ${this.map.sum.toFixed(6)}`;
       const end = choice.reverse ? " (columns need not sum to 1)" : this.share;
       this.share.firstChild.style.width = `${100 * Math.min(toClass / (this.map.sum || 1), 1)}%`;
@@ -427,7 +427,7 @@ class View {
     const tick = (share, text, kind) => h("span", { class: `vbx-tick vbx-${kind}`, style: `left:${100 * share}%` }, text);
     const ends = signed
       ? [tick(0, figure(-top, this.map.step), "low"), tick(0.5, "0", "mid"), tick(1, figure(top, this.map.step), "high")]
-      : [tick(0, "0", "low"), tick(1, figure(top, this.map.step || top / 510), "high")];
+      : [tick(0, "0", "low"), tick(1, exact(top), "high")];
     const share = even / top;
     if (!signed && !choice.reverse && share > 0.1 && share < 0.78) ends.push(tick(share, "even", "mid"));
     this.needle = h("span", { class: "vbx-needle", hidden: true });
@@ -469,7 +469,7 @@ class View {
       const most = peak(map.patches);
       const name = n === 0 ? "Mean of all heads" : `Head ${n}`;
       button.ariaLabel = button.title =
-        `${name}: largest weight ${figure(map.top, map.step)} at ${describe(most + 1, sizes.columns)}, ` +
+        `${name}: largest weight ${exact(map.top)} at ${describe(most + 1, sizes.columns)}, ` +
         `[class] ${map.toClass.toFixed(3)}`;
     }
   }
@@ -494,7 +494,7 @@ class View {
     const maps = choices.map((c, l) => here[l].read(square(c).map, c.query, c.reverse));
     const top = Math.max(...maps.map((map) => map.top));
     this.layersWords.textContent =
-      `The layers of ${what}, ` + (choice.scale === 2 ? "each on its own scale" : `on one scale from 0 to ${figure(top, top / 510)}`);
+      `The layers of ${what}, ` + (choice.scale === 2 ? "each on its own scale" : `on one scale from 0 to ${exact(top)}`);
     this.layers.ariaLabel = `Layers of ${what}`;
     this.strip(this.layers, sizes.L, (canvas, n) =>
       h("button", { type: "button", class: "vbx-thumb", onclick: () => this.set({ layer: n + 1 }) }, canvas, h("span", {}, `${n + 1}`)));
@@ -502,7 +502,7 @@ class View {
       const button = this.layers.children[l];
       show(button.firstChild, paint(map.patches, choice.scale === 2 ? map.top : top, this.tables.weights), sizes);
       button.ariaPressed = String(choice.layer === l + 1);
-      button.ariaLabel = button.title = `Layer ${l + 1}: largest weight ${figure(map.top, map.step)}, [class] ${map.toClass.toFixed(3)}`;
+      button.ariaLabel = button.title = `Layer ${l + 1}: largest weight ${exact(map.top)}, [class] ${map.toClass.toFixed(3)}`;
     });
   }
 
@@ -575,7 +575,7 @@ class View {
       const point = this.pointed === null ? "" : ` ${this.pointedWords()}.`;
       this.say(
         `${this.title.textContent}. [class] ${this.map.toClass.toFixed(3)}. ` +
-          `Largest ${figure(this.map.patches[most], this.map.step)} at ${at}.${point}`,
+          `Largest ${this.scale.signed ? figure(this.map.patches[most], this.map.step) : exact(this.map.top)} at ${at}.${point}`,
       );
     }, 600);
   }

@@ -59,7 +59,13 @@ export function describe(token, columns) {
 /** A weight with no more digits than are true: step is the largest error of the stored number. */
 export function figure(weight, step) {
   const digits = step > 0 ? Math.min(Math.max(Math.floor(-Math.log10(step)), 2), 9) : 4;
-  return weight.toFixed(digits).replace("-", "−");
+  const text = weight.toFixed(digits);
+  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
+}
+
+/** Three significant digits of a weight that is stored as it is. */
+export function exact(weight) {
+  return weight > 0 ? weight.toFixed(Math.min(Math.max(2 - Math.floor(Math.log10(weight)), 0), 12)) : "0";
 }
 
 // ---------------------------------------------------------------- pieces of the page
