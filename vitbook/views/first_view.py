@@ -47,11 +47,12 @@ def html(explorer) -> str:
         '<div class="vbx-controls"><noscript>To choose other maps, allow this page its scripts.</noscript></div>'
         '<div class="vbx-view">'
         f'<p class="vbx-title">{escape(name)}</p><div class="vbx-stage" style="--vb-columns:{_columns(card, config)}">'
-        f'<figure class="vbx-panel"><div class="vbx-head"></div><div class="vbx-frame vbx-photo" style="--vb-aspect:{card["width"] / card["height"]:.4f}">'
+        f'<figure class="vbx-panel"><div class="vbx-head"></div><div class="vbx-frame vbx-photo" '
+        f'style="--vb-aspect:{card["width"] / card["height"]:.4f}">'
         f'<img alt="{escape(card["alt"])}" src="{photo}"><div class="vbx-seen" style="{box}">{cells}</div></div>'
         f"<figcaption>{escape(card['title'])}</figcaption></figure>"
-        f'<figure class="vbx-panel"><div class="vbx-head"></div><div class="vbx-frame vbx-grid" style="--vb-aspect:{config.columns / config.rows:.4f}" '
-        f'role="img" aria-label="{escape(words)}"><div class="vbx-seen">{cells}</div></div>'
+        f'<figure class="vbx-panel"><div class="vbx-head"></div><div class="vbx-frame vbx-grid" '
+        f'style="--vb-aspect:{config.columns / config.rows:.4f}" role="img" aria-label="{escape(words)}"><div class="vbx-seen">{cells}</div></div>'
         f"<figcaption>The {config.rows} × {config.columns} weights, bare</figcaption></figure></div>"
         f'<p class="vbx-status">{escape(words)}</p></div></div>'
     )
