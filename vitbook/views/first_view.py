@@ -52,7 +52,8 @@ def html(explorer) -> str:
         f'<img alt="{escape(card["alt"])}" src="{photo}"><div class="vbx-seen" style="{box}">{cells}</div></div>'
         f"<figcaption>{escape(card['title'])}</figcaption></figure>"
         f'<figure class="vbx-panel"><div class="vbx-head"></div><div class="vbx-frame vbx-grid" '
-        f'style="--vb-aspect:{config.columns / config.rows:.4f}" role="img" aria-label="{escape(words)}"><div class="vbx-seen">{cells}</div></div>'
+        f'style="--vb-aspect:{config.columns / config.rows:.4f}" role="img" aria-label="{escape(words)}">'
+        f'<div class="vbx-seen">{cells}</div></div>'
         f"<figcaption>The {config.rows} × {config.columns} weights, bare</figcaption></figure></div>"
         f'<p class="vbx-status">{escape(words)}</p></div></div>'
     )
