@@ -57,6 +57,12 @@ def keep_notebooks(cache, records: dict[int, str], folder: Path) -> None:
         nbformat.write(notebook, target)
 
 
+def executed_notebook(app: Sphinx, name: str) -> nbformat.NotebookNode | None:
+    """The notebook of a page as it was run, or None for a page without cells."""
+    path = Path(app.outdir).parent / EXECUTED / f"{name}.ipynb"
+    return nbformat.read(path, as_version=4) if path.is_file() else None
+
+
 def _execute(cache, records: dict[int, str], timeout: int) -> dict[str, str]:
     """Run the recorded notebooks, at most as many at once as there are cores; what failed, with its traceback."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
