@@ -23,6 +23,14 @@ from chromium import Visitor, find_chromium  # noqa: E402  (after the hook, like
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """For `--dist loadgroup`: a file's tests share what they set up, so they stay together; visits to pages share nothing."""
+    for item in items:
+        if not item.get_closest_marker("spread"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 @pytest.fixture(scope="session")
 def site() -> Path:
     """The folder of the built book. `make test` sets VITBOOK_SITE, and then a missing book is an error."""

@@ -70,6 +70,7 @@ def violations(page) -> list[str]:
     ]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("name", PAGES)
 def test_over_http_in_both_themes_and_on_a_phone(site, serve, visit, name):
     """One visit, since most of its time is the opening: as it comes, then dark, then as narrow as a phone."""
@@ -85,6 +86,7 @@ def test_over_http_in_both_themes_and_on_a_phone(site, serve, visit, name):
     assert {kind: trouble for kind, trouble in found.items() if trouble} == {}
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("name", PAGES)
 def test_from_a_disk(site, visit, name):
     check_page(visit(page_url(on_disk(site), name)))
