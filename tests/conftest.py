@@ -52,12 +52,13 @@ def sample_site(tmp_path_factory) -> Path:
     return folder / "_build" / "html"
 
 
-def small_book(folder: Path, pages: dict[str, str]) -> None:
-    """A book of these pages (name -> MyST text) with the configuration and the assets of ours."""
+def small_book(folder: Path, pages: dict[str, str], repository: str = "") -> None:
+    """A book of these pages (name -> MyST text) with the configuration and the assets of ours, at an address if one is given."""
     shutil.copytree(ROOT / "book" / "assets", folder / "book" / "assets", ignore=shutil.ignore_patterns("attn"))
     shutil.copy(ROOT / "book" / "references.bib", folder / "book")
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
     config["sphinx"]["config"]["vitbook_prepare"] = False
+    config["repository"]["url"] = repository
     (folder / "_config.yml").write_text(yaml.safe_dump(config, sort_keys=False))  # scripts load in their order
     for name, text in pages.items():
         (folder / "book" / f"{name}.md").write_text(text, encoding="utf-8")
@@ -66,21 +67,22 @@ def small_book(folder: Path, pages: dict[str, str]) -> None:
     (folder / "_toc.yml").write_text(yaml.safe_dump({key: value for key, value in toc.items() if value}))
 
 
-def build_book(folder: Path, expect: int = 0) -> str:
-    """Run the strict build in ``folder`` and return what it said; a different exit code than expected fails the test."""
+def build_book(folder: Path, expect: int | None = 0) -> str:
+    """Run the strict build in ``folder`` and return what it said; another exit code than expected (None: a failure) is one."""
     command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "--all", "-W", "--keep-going"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     said = done.stdout + done.stderr
-    assert done.returncode == expect, said[-4000:]
+    assert done.returncode == expect or (expect is None and done.returncode), said[-4000:]
     return said
 
 
-def _serve(folder: Path):
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+
+def _serve(folder: Path, handler: type[Quiet] = Quiet):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 
@@ -97,6 +99,32 @@ def serve():
 
     yield address
     for server in servers.values():
+        server.shutdown()
+
+
+@pytest.fixture
+def serve_like_a_host():
+    """``serve_like_a_host(folder, "/name")``: the site below a path, and its 404.html for every address that is not there."""
+    servers = []
+
+    def address(folder: Path, below: str) -> str:
+        class Host(Quiet):
+            def translate_path(self, path):
+                return super().translate_path(path.removeprefix(below) if path.startswith(f"{below}/") else "/no such")
+
+            def send_error(self, code, *_):
+                body = (folder / "404.html").read_bytes()
+                self.send_response(code)
+                self.send_header("Content-Type", "text/html")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+        servers.append(_serve(folder, Host))
+        return f"http://127.0.0.1:{servers[-1].server_address[1]}{below}"
+
+    yield address
+    for server in servers:
         server.shutdown()
 
 

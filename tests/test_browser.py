@@ -10,7 +10,7 @@ from test_book import chapters
 
 pytestmark = pytest.mark.browser
 
-PAGES = [*chapters(), "genindex", "search"]
+PAGES = [*chapters(), "genindex", "search", "404"]
 # Formulas that MathJax could not read, and source that it never saw.
 BAD_MATHS = """() => [
   ...[...document.querySelectorAll('mjx-merror, merror')].map(e => e.textContent),

@@ -17,7 +17,7 @@ ARROWS = {
     "notation": set(),
     "pictures": set(),
     "numpy_block": set(),
-    "patterns": set(),
+    "patterns": {"formulas"},
     "hybrid": {"config", "weights"},
     "bias": {"config", "patches", "weights"},
     "convolution": set(),

