@@ -1,7 +1,10 @@
 # `make book` on a fresh machine is all it takes; `make` alone lists the rest.
 PYTHON      ?= python3
+HOST        ?= 127.0.0.1
 PORT        ?= 8000
 WORKERS     ?= 2
+# DEV= leaves out what only the tests need.
+DEV         ?= requirements-dev.txt
 LAB_OPTIONS ?=
 VENV        := .venv
 BIN         := $(VENV)/bin
@@ -14,7 +17,7 @@ LAB_SETTINGS := {"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": \
   "@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
 
 .DEFAULT_GOAL := help
-.PHONY: help install book test lint lab serve fetch clean
+.PHONY: help install book test lint lab lab-settings serve fetch clean
 
 help:     ## list these verbs
 	@sed -n 's/^\([a-z]*\): *[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -24,7 +27,7 @@ install: $(READY)    ## create .venv and install everything, the embedded checkp
 $(READY): requirements.txt requirements-dev.txt requirements-embedded.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"vitbook needs Python 3.11 or newer and {sys.executable} is {sys.version.split()[0]}: make PYTHON=/path/to/python3.11")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt -r requirements-dev.txt
+	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt $(addprefix -r ,$(DEV))
 	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --require-hashes -r requirements-embedded.txt
 	@touch $@
 
@@ -43,13 +46,15 @@ lint: $(READY)       ## ruff, and the vendored files against their table
 	$(BIN)/ruff format --check .
 	$(BIN)/python tools/vendor.py --check
 
-lab: $(READY)        ## open JupyterLab, where the chapters open as notebooks
-	@mkdir -p $(LABCONFIG) && printf '%s\n' '$(LAB_SETTINGS)' > $(LABCONFIG)/default_setting_overrides.json
-	$(BIN)/jupyter lab $(LAB_OPTIONS) --notebook-dir=. --LabApp.default_url=/lab/tree/book/intro.md
+lab: $(READY) lab-settings    ## open JupyterLab, where the chapters open as notebooks
+	$(BIN)/jupyter lab --ip=$(HOST) $(LAB_OPTIONS) --notebook-dir=. --LabApp.default_url=/lab/tree/book/intro.md
 
-serve:               ## serve the built book on http://127.0.0.1:$(PORT)
+lab-settings:
+	@mkdir -p $(LABCONFIG) && printf '%s\n' '$(LAB_SETTINGS)' > $(LABCONFIG)/default_setting_overrides.json
+
+serve:               ## serve the built book on http://127.0.0.1:8000 (HOST=... and PORT=... say otherwise)
 	@test -f $(SITE)/index.html || { echo "There is no book in $(SITE) yet: run 'make book' first."; exit 1; }
-	$(PYTHON) -m http.server --directory $(SITE) --bind 127.0.0.1 $(PORT)
+	$(PYTHON) -m http.server --directory $(SITE) --bind $(HOST) $(PORT)
 
 fetch: $(READY)      ## download the reference checkpoint and the picture of two cats (needs a network)
 	$(BIN)/python -m vitbook fetch

@@ -58,3 +58,18 @@ def test_cells_run_again_when_the_package_has_changed_and_only_then(monkeypatch)
     env.vitbook_digest = "of an older vitbook"
     assert sorted(ask()) == ["book/eq1", "book/intro"]
     assert ask() == []
+
+
+def test_of_pages_without_cells_one_is_run_for_all(tmp_path):
+    """They share one entry of the cache, and kernels that ran them side by side would trip over it."""
+    texts = {
+        "one": HEADER,
+        "two": HEADER + cell("1"),
+        "three": HEADER,
+        "four": HEADER + cell("2"),
+        "plain": "# No notebook",
+    }
+    sources = {name: tmp_path / f"{name}.md" for name in texts}
+    for name, path in sources.items():
+        path.write_text(texts[name], encoding="utf-8")
+    assert list(execution.chapters_to_run(sources)) == ["one", "two", "four"]

@@ -264,7 +264,7 @@ def test_a_script_that_is_not_the_pages_own_does_not_run(addressed, serve, visit
 def test_a_missing_page_shows_the_books_own_at_any_depth(addressed, serve_like_a_host, visit):
     address = serve_like_a_host(addressed, "/vit-book")
     seen = visit(f"{address}/deep/er/nothing.html")
-    assert "This page is not in the book" in seen.page.locator("h1").first.inner_text()
+    assert "This page is not in the book" in seen.page.locator(".bd-article h1").inner_text()
     assert [trouble for trouble in seen.troubles if "nothing.html" not in trouble and "404 (" not in trouble] == []
     seen.page.get_by_role("link", name="Start at the first page").click()
     seen.page.wait_for_url(f"{address}/book/page.html")

@@ -34,8 +34,7 @@ def run_chapters(app: Sphinx, env, docnames: list[str]) -> None:
         return
     cache_path = Path(env.mystnb_config.execution_cache_path)
     shutil.rmtree(cache_path, ignore_errors=True)
-    sources = {docname: Path(env.doc2path(docname)) for docname in docnames}
-    chapters = {name: path for name, path in sources.items() if is_myst_markdown_notebook(path.read_text("utf-8"))}
+    chapters = chapters_to_run({docname: Path(env.doc2path(docname)) for docname in docnames})
     if not chapters:
         return
 
@@ -46,6 +45,17 @@ def run_chapters(app: Sphinx, env, docnames: list[str]) -> None:
         reports = [f"{chapters[name]}:\n{traceback.strip()[-3000:]}" for name, traceback in sorted(failed.items())]
         raise ExtensionError(f"{len(failed)} of {len(chapters)} chapters failed:\n\n" + "\n\n".join(reports))
     keep_notebooks(cache, records, Path(app.outdir).parent / EXECUTED)
+
+
+def chapters_to_run(sources: dict[str, Path]) -> dict[str, Path]:
+    """The notebooks among the sources; of pages without cells only the first.
+
+    The cache is keyed on cells, so that all pages without any share one entry, and two kernels would trip over it.
+    """
+    texts = {name: path.read_text("utf-8") for name, path in sources.items()}
+    notebooks = {name: path for name, path in sources.items() if is_myst_markdown_notebook(texts[name])}
+    bare = [name for name in notebooks if "{code-cell}" not in texts[name]]
+    return {name: path for name, path in notebooks.items() if name not in bare[1:]}
 
 
 def keep_notebooks(cache, records: dict[int, str], folder: Path) -> None:

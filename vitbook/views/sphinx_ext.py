@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.ext import mathjax
@@ -95,7 +96,7 @@ def _in_colour(visit):
 
 
 class NumberEquations(SphinxTransform):
-    """Give every labelled equation the paper's number instead of a running one."""
+    """Give every labelled equation the paper's number instead of a running one, and a place in the index."""
 
     default_priority = 600
 
@@ -116,6 +117,8 @@ class NumberEquations(SphinxTransform):
                 continue
             node["number"] = number
             equations[label] = (self.env.docname, number)
+            entry = ("single", f"Eq. {number}", nodes.make_id(f"equation-{label}"), "main", None)
+            node.parent.insert(node.parent.index(node), addnodes.index(entries=[entry]))
 
 
 class DressFigures(SphinxTransform):
