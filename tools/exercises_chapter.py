@@ -164,6 +164,7 @@ for grader in vitbook.check:
 
 ```{code-cell} ipython3
 :tags: [hide-input]
+
 solved = [grader for grader in vitbook.check if grader(grader.exercise.function)]
 assert len(solved) == len(vitbook.check)                         # the folded solutions, each through its own check
 named = sum(len(grader.exercise.mistakes) for grader in vitbook.check)

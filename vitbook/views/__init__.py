@@ -21,6 +21,7 @@ _ROOMS = {
     ),
     "tour": ("explorer_links",),
     "figure1": ("figure_1",),
+    "glued": ("glue",),
     "figures": ("filters", "one_patch", "patch_grid", "similarity_maps", "similarity_tiles"),
     "ledger_page": ("ledger_table",),
     "number_figures": ("ladder", "layer_costs", "parameter_shares", "table_1_search", "tanh_errors"),
