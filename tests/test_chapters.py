@@ -18,7 +18,8 @@ def toc() -> list[str]:
 
 
 PAGES = {page: (ROOT / f"{page}.md").read_text(encoding="utf-8") for page in toc()}
-CHAPTERS = [page for page in PAGES if page not in ("book/intro", "book/bibliography")]
+LOOKED_UP = {"book/intro", "book/map", "book/glossary", "book/bibliography"}  # no chapters: nobody reads them through
+CHAPTERS = [page for page in PAGES if page not in LOOKED_UP]
 
 
 def shown_cells(text: str) -> list[str]:

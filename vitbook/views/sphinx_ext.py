@@ -102,7 +102,7 @@ class NumberEquations(SphinxTransform):
 
     def apply(self, **kwargs) -> None:
         equations = self.env.get_domain("math").equations
-        for node in self.document.findall(nodes.math_block):
+        for node in list(self.document.findall(nodes.math_block)):
             label = node.get("label")
             if not label:
                 continue
