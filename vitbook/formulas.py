@@ -18,8 +18,8 @@ from itertools import groupby
 from typing import Any
 
 _SIGNS = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Mod: operator.mod,
-    ast.Pow: operator.pow, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod, ast.Pow: operator.pow, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne,
 }  # fmt: skip
 _FUNCTIONS = {"abs": abs, "min": min, "max": max, "floor": math.floor, "ceil": math.ceil}
@@ -38,7 +38,7 @@ class Term:
 def evaluate(formula: str, letters: Mapping[str, Any]) -> Any:
     """What a formula comes to for the given letters: numbers, fractions, or arrays where it has no function but abs.
 
-    It may hold whole numbers, letters, brackets, + - * / % **, one comparison a bracket, & and |, and the functions abs, min,
+    It may hold whole numbers, letters, brackets, + - * / // % **, one comparison a bracket, & and |, and the functions abs, min,
     max, floor and ceil.  Raises NameError for a letter that is missing and ValueError for anything else in it.
     """
     return _value(_read(formula), letters, formula)
