@@ -43,10 +43,42 @@
     results.before(note);
   }
 
+  // Of two pages with the same words the one that has them in its title comes first; "eq 2" is found in "Equation 2".
+  function rankTitles() {
+    const wordsOf = (text) => text.toLowerCase().split(/[^a-z0-9]+/).filter(Boolean);
+    const asked = wordsOf(new URLSearchParams(location.search).get("q") || "");
+    Scorer.score = ([, title, , , score]) => {
+      const titled = wordsOf(title);
+      return score + (asked.every((word) => titled.some((other) => other.startsWith(word))) ? 20 : 0);
+    };
+  }
+
+  // Excerpts come from the article alone, with readable formulas; a place in a paragraph brings the paragraph.
+  function readExcerpts() {
+    Search.htmlToText = (html, anchor) => {
+      const page = new DOMParser().parseFromString(html, "text/html");
+      page.querySelectorAll(".headerlink, script, style, svg").forEach((element) => element.remove());
+      page.querySelectorAll(".math").forEach((formula) => (formula.textContent = plainly(formula.textContent)));
+      const place = anchor ? page.getElementById(anchor.slice(1)) : null;
+      if (place?.matches("dt")) return place.textContent + ": " + place.parentElement.querySelector(`#${place.id} ~ dd`).textContent;
+      return (place?.closest("p, li, dd, section") || page.querySelector("article"))?.textContent || "";
+    };
+  }
+
+  const SIGNS = { sqrt: "√", top: "ᵀ", ell: "ℓ", times: "×", cdot: "·", in: " ∈ ", le: "≤", to: "→", longrightarrow: "→", sum: "Σ", gamma: "γ", beta: "β", mu: "μ", sigma: "σ", epsilon: "ε", Phi: "Φ" };
+  function plainly(tex) {
+    return tex
+      .replace(/\\class\{[^}]*\}/g, "")
+      .replace(/\\([A-Za-z]+)/g, (_, name) => SIGNS[name] || "")
+      .replace(/\\[()[\]]|[{}]/g, "")
+      .replace(/\\./g, " ");
+  }
+
   window.addEventListener("load", reachSoon);
   window.addEventListener("resize", reachSoon);
   document.addEventListener("DOMContentLoaded", () => {
     explainSearch();
+    if (window.Scorer) rankTitles(), readExcerpts(); // the page of the search
     const article = document.querySelector(".bd-article");
     if (article) new MutationObserver(() => { nameSliders(); reachSoon(); }).observe(article, { childList: true, subtree: true });
     if (window.MathJax && window.MathJax.startup) window.MathJax.startup.promise.then(reachSoon);

@@ -84,9 +84,9 @@ def arcs(chapters: tuple[Chapter, ...]) -> list[tuple[str, str]]:
 
 # --- the drawing: chapters run down in reading order, and each arc leads down from what is needed to what needs it -----
 
-WIDTH, DOT, TITLE, PURPOSE = 720, 126, 146, 318
+WIDTH, DOT, TITLE, PURPOSE = 720, 126, 146, 328
 ROW, CAPTION, TOP = 30, 34, 34
-LONGEST_TITLE, LONGEST_PURPOSE = 25, 62  # characters that fit
+LONGEST_TITLE, LONGEST_PURPOSE = 20, 60  # characters that fit
 
 
 def draw(chapters: tuple[Chapter, ...], words: Mapping[str, tuple[str, str]]) -> str:
@@ -160,6 +160,6 @@ def _for_whom(name: str, rests_on: Mapping[str, frozenset[str]]) -> str:
 def _highlights(rests_on: Mapping[str, frozenset[str]]) -> str:
     """Who points at a chapter, or reaches it by Tab, sees what it rests on; the rest grows faint. No script is needed."""
     chosen = ".vb-map:has([data-chapter={}]:is(:hover, :focus-visible))"
-    rules = [f"{chosen.format(name)} :is(.arc, .mark):not(.for-{name}, .for-{name} *)" for name in rests_on]
+    rules = [f"{chosen.format(name)} :is(.arc, .station .mark):not(.for-{name}, .for-{name} *)" for name in rests_on]
     thick = [f"{chosen.format(name)} .arc.for-{name}" for name in rests_on]
     return tag("style", f"{', '.join(rules)} {{ opacity: 0.18 }} {', '.join(thick)} {{ stroke-width: 3.2 }}")

@@ -34,7 +34,7 @@ class Letters(_Written):
 
     def run(self) -> list[nodes.Node]:
         items = (self.item(letter) for letter in LETTERS)
-        return [nodes.definition_list("", *items, classes=["simple", "glossary"])]
+        return [nodes.definition_list("", *items, classes=["simple", "glossary", "vb-letters"])]
 
     def item(self, letter: Letter) -> nodes.definition_list_item:
         place = make_id(self.env, self.state.document, "letter", letter.code)
@@ -56,11 +56,15 @@ def index_entries(letter: Letter) -> list[str]:
 
 
 def in_words(letter: Letter) -> str:
-    """The meaning of a letter, its shape, its name in code and its chapter, as Markdown."""
+    """The meaning of a letter, its shape, its name in code where that is another, its place and chapter, as Markdown."""
     shape = letter.shape.replace("²", "^2").replace(", ", r" \times ")
-    size = f"Shape ${shape}$; in" if shape else "In"
-    meaning = letter.meaning[0].upper() + letter.meaning[1:]
-    return f"{meaning}.\n{size} code `{letter.code}`; {letter.where}; explained in [](<{letter.chapter}.md>)."
+    sentences = [
+        letter.meaning[0].upper() + letter.meaning[1:],
+        f"Shape ${shape}$" if shape else "",
+        f"In code `{letter.code}`" if plain_names(letter) != letter.code.split(", ") else "",
+        f"{letter.where}; [](<{letter.chapter}.md>)",
+    ]
+    return "".join(f"{sentence}.\n" for sentence in sentences if sentence)
 
 
 class BookMap(_Written):
@@ -115,7 +119,7 @@ def as_list(chapters: tuple[Chapter, ...], words: dict[str, tuple[str, str]]) ->
             lines += ["", f"**{part}**", ""]
         title, purpose = words[chapter.name]
         needs = ", ".join(f"[{words[need][0]}]({need}.md)" for need in chapter.needs)
-        lines.append(f"- [{title}]({chapter.name}.md): {purpose}. {f'Needs {needs}.' if needs else 'Start anywhere.'}")
+        lines.append(f"- [{title}]({chapter.name}.md): {purpose}. Needs {needs or 'no other chapter'}.")
     return "\n".join(lines)
 
 
