@@ -44,14 +44,17 @@
   }
 
   // Of two pages with the same words the one that has them in its title comes first; "eq 2" is found in "Equation 2".
-  function rankTitles() {
-    const wordsOf = (text) => text.toLowerCase().split(/[^a-z0-9]+/).filter(Boolean);
-    const asked = wordsOf(new URLSearchParams(location.search).get("q") || "");
-    Scorer.score = ([, title, , , score]) => {
+  // Sphinx takes this object in the place of its own, of which the other weights are.
+  const wordsOf = (text) => text.toLowerCase().split(/[^a-z0-9]+/).filter(Boolean);
+  window.Scorer = {
+    score([, title, , , score]) {
+      const asked = wordsOf(new URLSearchParams(location.search).get("q") || "");
       const titled = wordsOf(title);
       return score + (asked.every((word) => titled.some((other) => other.startsWith(word))) ? 20 : 0);
-    };
-  }
+    },
+    objNameMatch: 11, objPartialMatch: 6, objPrio: { 0: 15, 1: 5, 2: -5 }, objPrioDefault: 0,
+    title: 15, partialTitle: 7, term: 5, partialTerm: 2,
+  };
 
   // Excerpts come from the article alone, with readable formulas; a place in a paragraph brings the paragraph.
   function readExcerpts() {
@@ -78,7 +81,7 @@
   window.addEventListener("resize", reachSoon);
   document.addEventListener("DOMContentLoaded", () => {
     explainSearch();
-    if (window.Scorer) rankTitles(), readExcerpts(); // the page of the search
+    if (typeof Search !== "undefined") readExcerpts();
     const article = document.querySelector(".bd-article");
     if (article) new MutationObserver(() => { nameSliders(); reachSoon(); }).observe(article, { childList: true, subtree: true });
     if (window.MathJax && window.MathJax.startup) window.MathJax.startup.promise.then(reachSoon);
