@@ -53,8 +53,7 @@ lab-settings:
 	@mkdir -p $(LABCONFIG) && printf '%s\n' '$(LAB_SETTINGS)' > $(LABCONFIG)/default_setting_overrides.json
 
 serve:               ## serve the built book on http://127.0.0.1:8000 (HOST=... and PORT=... say otherwise)
-	@test -f $(SITE)/index.html || { echo "There is no book in $(SITE) yet: run 'make book' first."; exit 1; }
-	$(PYTHON) -m http.server --directory $(SITE) --bind $(HOST) $(PORT)
+	$(PYTHON) tools/serve.py $(SITE) --host $(HOST) --port $(PORT)
 
 fetch: $(READY)      ## download the reference checkpoint and the picture of two cats (needs a network)
 	$(BIN)/python -m vitbook fetch

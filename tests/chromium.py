@@ -11,7 +11,10 @@ LOCAL_SCHEMES = ("file", "data", "blob", "about")
 
 # Formulas are set, every widget view on the page is drawn, and a frame has passed since.
 SETTLED = """async () => {
-  if (window.MathJax?.startup?.promise) await window.MathJax.startup.promise;
+  if (window.MathJax?.startup?.promise) {
+    await window.MathJax.startup.promise;
+    await window.MathJax.startup.document.lazyTypesetAll();  // formulas further down wait until they are near
+  }
   const views = document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]').length;
   const drawn = () => document.querySelectorAll('.widget-subarea .jupyter-widgets, .widget-subarea .lm-Widget > *').length;
   const start = performance.now();

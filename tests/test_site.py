@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
+import importlib.util
 import re
+import socket
+import subprocess
+import sys
+import threading
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import nbformat
 import pytest
-from conftest import build_book, small_book
+from conftest import ROOT, build_book, small_book
 from docutils import nodes
 from docutils.utils import new_document
 from nbclient import NotebookClient
 
+from vitbook.views import leaner
 from vitbook.views.address import Address, read_address
 from vitbook.views.portable import plain, portable
 from vitbook.views.site import description, with_policy
 
 ADDRESS = "https://github.com/Octo/vit-book"
+
+spec = importlib.util.spec_from_file_location("serve_tool", ROOT / "tools" / "serve.py")
+serve_tool = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(serve_tool)
 
 
 @pytest.mark.parametrize(
@@ -141,6 +154,74 @@ def test_a_policy_names_the_inline_scripts_of_its_page_and_no_data():
     assert set(re.findall(r"'sha256-[^']*'", policy)) == hashes
     assert "'unsafe-eval'" not in policy and "'unsafe-inline'" not in policy.partition("style-src")[0]
     assert "'unsafe-hashes'" not in with_policy('<meta charset="utf-8" /><script>1</script>')
+
+
+# --- leaner than the theme ---
+
+
+def test_scripts_of_the_head_wait_and_keep_their_order():
+    page = (
+        '<head><script src="a/documentation_options.js"></script><script src="b.js"></script><script>let a</script>'
+        '<script defer src="c.js"></script><script defer src="x/scripts/fontawesome.js?d=1"></script></head>'
+        '<script src="d.js"></script>'
+    )
+    assert leaner.lean_page(page) == (
+        '<head><script src="a/documentation_options.js"></script><script defer src="b.js"></script><script>let a</script>'
+        '<script defer src="c.js"></script></head><script src="d.js"></script>'
+    )
+
+
+def test_a_style_sheet_keeps_the_icons_in_use_and_only_those():
+    css = '.fa-sun:before{content:"\\f185"}.fa-ban:before,.fa-cancel:before{content:"\\f05e"}.fa-x:before{content:"\\58"}.fa-solid{a:b}'
+    css += '@font-face{src:url(../w/fa-solid-900.woff2) format("woff2"),url(../w/fa-solid-900.ttf) format("truetype")}'
+    lean = leaner.lean_icons(css, {"fa-sun", "fa-cancel"})
+    assert ".fa-sun:" in lean and ".fa-cancel:" in lean and ".fa-x:" not in lean and ".fa-solid{a:b}" in lean
+    assert 'url(../w/fa-solid-900.woff) format("woff")}' in lean and "ttf" not in lean
+    assert leaner.code_points(lean + 'a{content:"\uf0f3"}') == {0xF185, 0xF05E, 0xF0F3}
+
+
+@pytest.fixture
+def host(tmp_path):
+    (tmp_path / "index.html").write_text("<p>a page" + " of words" * 200)
+    (tmp_path / "404.html").write_text("<p>not here")
+    server = serve_tool.serve(tmp_path, "127.0.0.1", 0)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}", tmp_path
+    server.shutdown()
+
+
+def ask(address: str, **headers: str):
+    try:
+        return urlopen(Request(address, headers=headers), timeout=10)
+    except HTTPError as answer:
+        return answer
+
+
+def test_served_pages_are_compressed_for_those_who_ask_and_only_for_them(host):
+    address, folder = host
+    whole = (folder / "index.html").read_bytes()
+    plain_answer, small = ask(address + "/index.html"), ask(address + "/index.html", **{"Accept-Encoding": "br, gzip"})
+    assert plain_answer.headers["Content-Encoding"] is None and plain_answer.read() == whole
+    packed = small.read()
+    assert len(packed) < len(whole) / 4 and gzip.decompress(packed) == whole
+    (folder / "index.html").write_text("changed")
+    assert gzip.decompress(ask(address + "/index.html", **{"Accept-Encoding": "gzip"}).read()) == b"changed"
+
+
+def test_an_address_that_is_not_there_gets_the_books_own_page(host):
+    answer = ask(host[0] + "/deep/er/nothing.html")
+    assert answer.status == 404 and answer.read() == b"<p>not here"
+
+
+def test_serving_says_what_is_missing(tmp_path):
+    command = [sys.executable, str(ROOT / "tools" / "serve.py")]
+    empty = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True)
+    assert empty.returncode == 1 and "run `make book` first" in empty.stderr
+    (tmp_path / "index.html").write_text("x")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        busy = subprocess.run([*command, str(tmp_path), "--port", port], capture_output=True, text=True, timeout=30)
+    assert busy.returncode == 1 and f"Port {port} cannot be used" in busy.stderr
 
 
 # --- as the build makes them ---

@@ -1,6 +1,6 @@
 """Fetch the JavaScript that the built book serves itself, so that no page ever asks another site for anything.
 
-    python tools/vendor.py            # rewrite book/assets/vendor from npm and the installed anywidget
+    python tools/vendor.py            # rewrite book/assets/vendor from npm and the installed anywidget (needs Node)
     python tools/vendor.py --check    # only compare what is committed with VERSIONS.toml (no network, no Node)
 
 The files are committed: a reader needs neither Node nor npm. Run this only to move to another version.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib.metadata
+import json
 import re
 import shutil
 import subprocess
@@ -19,6 +20,8 @@ import sys
 import tarfile
 import tempfile
 import tomllib
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,25 +32,6 @@ TABLE = VENDOR / "VERSIONS.toml"
 # What to take out of each npm package: path inside the package -> path below vendor/.
 # A trailing slash takes the whole folder.
 NPM = {
-    "requirejs@2.3.8": {"licence": "MIT", "files": {"require.js": "require.js"}},
-    "@jupyter-widgets/html-manager@1.0.15": {
-        "licence": "BSD-3-Clause (it bundles MIT code, and Font Awesome fonts under SIL OFL 1.1)",
-        "files": {
-            "dist/embed-amd.js": "embed-amd.js",
-            "dist/embed.js.LICENSE.txt": "licences/html-manager-bundled.txt",
-        },
-        # Its two schema checkers write a function from text and evaluate it, which no policy of ours allows. What they would
-        # check is the widget state that this very build wrote, so they say yes instead.
-        "edits": {
-            "embed-amd.js": (
-                r"new Function\(`\$\{\w\.default\.self\}`,`\$\{\w\.default\.scope\}`,\w\)\(this,this\.scope\.get\(\)\)",
-                "()=>!0",
-                2,
-            )
-        },
-        # The bundle asks for its fonts relative to require.js's base folder, under both of these names.
-        "fonts": ["@jupyter-widgets/", "@jupyter-widgets/html-manager/dist/"],
-    },
     "mathjax@3.2.2": {
         "licence": "Apache-2.0",
         "files": {
@@ -58,13 +42,16 @@ NPM = {
             "es5/input/tex/extensions/": "mathjax/input/tex/extensions/",
             "es5/sre/mathmaps/base.json": "mathjax/sre/mathmaps/base.json",
             "es5/sre/mathmaps/en.json": "mathjax/sre/mathmaps/en.json",
+            "es5/ui/lazy.js": "mathjax/ui/lazy.js",
         },
     },
 }
 # Latin, Greek, punctuation, super- and subscripts, arrows, mathematical operators, shapes.
 FIGURE_LETTERS = [(0x20, 0x17F), (0x370, 0x3FF), (0x2010, 0x209F), (0x2190, 0x22FF), (0x25A0, 0x25FF), (0x2600, 0x266F)]
 # Written by hand and kept: our own glue, the notices, and the licence texts that the packages above leave out.
-OURS = {"require-config.js", "VERSIONS.toml", "README.md", "licences/requirejs.txt", "licences/font-awesome.txt"}
+OURS = {"VERSIONS.toml", "README.md"}
+# What widgets.js is bundled from: sources of ours, and npm packages pinned with their hashes in package-lock.json.
+WIDGETS = ROOT / "tools" / "widgets"
 
 
 def sha256(path: Path) -> str:
@@ -100,19 +87,6 @@ def from_npm(name: str, recipe: dict, scratch: Path) -> None:
     package = unpack(name, scratch)
     for inside, below in recipe["files"].items():
         copy(package / inside, VENDOR / below)
-    for below, (pattern, instead, times) in recipe.get("edits", {}).items():
-        edit(VENDOR / below, pattern, instead, times)
-    for font in sorted((package / "dist").glob("*.woff2")) if "fonts" in recipe else ():
-        for prefix in recipe["fonts"]:
-            copy(font, VENDOR / prefix / font.name)
-
-
-def edit(path: Path, pattern: str, instead: str, times: int) -> None:
-    """Replace what ``pattern`` finds in a file.  Raises ValueError unless it is there exactly ``times`` times."""
-    text, found = re.subn(pattern, lambda _: instead, path.read_text(encoding="utf-8"))
-    if found != times:
-        raise ValueError(f"{path.name}: expected {times} places to edit and found {found}; look at the new version")
-    path.write_text(text, encoding="utf-8")
 
 
 def figure_fonts(scratch: Path) -> None:
@@ -146,16 +120,46 @@ def licence_of(package: str) -> Path:
     return Path(next(file for file in files if file.name == "LICENSE").locate())
 
 
-def from_python() -> None:
-    """anywidget's front end ships in its Python package; taking it from there keeps the two in step."""
-    copy(installed("anywidget", "anywidget/nbextension/index.js"), VENDOR / "anywidget.js")
-    copy(licence_of("anywidget"), VENDOR / "licences" / "anywidget.txt")
-    copy(licence_of("ipywidgets"), VENDOR / "licences" / "jupyter-widgets.txt")
+def bundle_widgets(scratch: Path) -> None:
+    """One script with the widgets of ipywidgets and anywidget, from the sources in tools/widgets.
+
+    anywidget's front end ships in its Python package; taking it from there keeps the two in step.
+    """
+    shutil.copytree(WIDGETS, scratch / "widgets", ignore=shutil.ignore_patterns("node_modules"))
+    folder = scratch / "widgets"
+    run = partial(subprocess.run, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    run(["npm", "ci", "--silent", "--ignore-scripts"])
+    copy(installed("anywidget", "anywidget/nbextension/index.js"), folder / "built" / "anywidget.js")
+    esbuild = ["node_modules/.bin/esbuild", "--bundle", "--minify", "--log-level=warning", "--legal-comments=none"]
+    run([*esbuild, "styles.css", "--outfile=built/styles.css"])
+    aliases = [f"--alias:{name}=./built/{name}" for name in ("anywidget.js", "styles.css")]
+    aliases.append("--alias:sanitize-html=./escape.js")
+    options = ["--format=iife", "--inject:./amd.js", "--loader:.css=text", "--metafile=built/meta.json"]
+    run([*esbuild, "entry.js", *options, *aliases, "--outfile=built/widgets.js"])
+    copy(folder / "built" / "widgets.js", VENDOR / "widgets.js")
+    bundled = licences(folder, json.loads((folder / "built" / "meta.json").read_text())["inputs"])
+    (VENDOR / "licences").mkdir(parents=True, exist_ok=True)
+    (VENDOR / "licences" / "widgets.txt").write_text(bundled, encoding="utf-8")
+
+
+def licences(folder: Path, inputs: Iterable[str]) -> str:
+    """Name, version and licence text of every package that went into a bundle."""
+    packages = {found[1] for path in inputs if (found := re.search(r"node_modules/((?:@[^/]+/)?[^/]+)/", path))}
+    texts = [f"anywidget {importlib.metadata.version('anywidget')}\n\n{licence_of('anywidget').read_text()}"]
+    for name in sorted(packages):
+        home = folder / "node_modules" / name
+        about = json.loads((home / "package.json").read_text())
+        files = sorted(file for file in home.iterdir() if re.match(r"(?i)licen[cs]e", file.name))
+        text = files[0].read_text(encoding="utf-8") if files else f"Licence: {about['license']}"
+        texts.append(f"{name} {about['version']}\n\n{text}")
+    return "\n\n----\n\n".join(text.strip() for text in texts) + "\n"
 
 
 def write_table() -> None:
     lines = ["# Written by tools/vendor.py: what this folder holds, from where, and the hash of every file.", ""]
     rows = [(name.rpartition("@")[0], name.rpartition("@")[2], "npm", r["licence"]) for name, r in NPM.items()]
+    pinned = json.loads((WIDGETS / "package.json").read_text())["dependencies"]
+    rows += [(name, version, "npm", "BSD-3-Clause") for name, version in pinned.items()]
     rows.append(("anywidget", importlib.metadata.version("anywidget"), "Python package", "MIT"))
     for name, version, origin, licence in rows:
         lines += [f'[packages."{name}"]', f'version = "{version}"', f'from = "{origin}"', f'licence = "{licence}"', ""]
@@ -184,8 +188,8 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as scratch:
             for name, recipe in NPM.items():
                 from_npm(name, recipe, Path(scratch))
+            bundle_widgets(Path(scratch))
             figure_fonts(Path(scratch))
-        from_python()
         write_table()
     for problem in problems():
         print(problem, file=sys.stderr)

@@ -15,7 +15,7 @@ from pybtex.database import Person, parse_file
 from sphinx.application import Sphinx
 from sphinx.errors import ConfigError
 
-from . import execution
+from . import execution, leaner
 from .address import Address, read_address
 from .portable import EMBEDDED, portable
 
@@ -186,16 +186,16 @@ _HANDLER = re.compile(r"<[a-z][^>]*\son[a-z]+=\"([^\"]*)\"")
 _CHARSET = '<meta charset="utf-8" />'
 
 
-def write_policies(app: Sphinx, error: Exception | None) -> None:
-    """Give every finished page its Content-Security-Policy; a page made by an earlier build keeps the one it has."""
+def finish_pages(app: Sphinx, error: Exception | None) -> None:
+    """Make every finished page lean and give it its policy; a page that an earlier build finished is left as it is."""
     if error or app.builder.format != "html":
         return
-    for page in Path(app.outdir).rglob("*.html"):
-        if "_static" in page.parts:
-            continue
-        html = page.read_text(encoding="utf-8")
+    outdir = Path(app.outdir)
+    pages = {path: path.read_text(encoding="utf-8") for path in outdir.rglob("*.html") if "_static" not in path.parts}
+    for path, html in pages.items():
         if "Content-Security-Policy" not in html:
-            page.write_text(with_policy(html), encoding="utf-8")
+            path.write_text(with_policy(leaner.lean_page(html)), encoding="utf-8")
+    leaner.lean_static(outdir / "_static", pages.values())
 
 
 def with_policy(html: str) -> str:
@@ -232,4 +232,4 @@ def setup(app: Sphinx) -> None:
     app.connect("html-page-context", add_launch_buttons, priority=502)  # after the theme's own
     app.connect("html-collect-pages", not_found_page)
     app.connect("build-finished", write_sitemap)
-    app.connect("build-finished", write_policies)
+    app.connect("build-finished", finish_pages)

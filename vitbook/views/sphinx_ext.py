@@ -63,9 +63,10 @@ def write_palette(app: Sphinx) -> None:
 
 
 def set_mathjax(app: Sphinx, config) -> None:
-    r"""Load ``\class`` with the page rather than on first use."""
+    r"""Load ``\class`` with the page rather than on first use, and set a formula shortly before it comes into view."""
     config.mathjax3_config = {
-        "loader": {"load": ["[tex]/html"]},
+        "loader": {"load": ["[tex]/html", "ui/lazy"]},
+        "options": {"lazyMargin": "600px"},
         "tex": {"packages": {"[+]": ["html"]}},
         **(config.mathjax3_config or {}),
     }
@@ -81,6 +82,15 @@ def mend_html(app: Sphinx, pagename: str, templatename: str, context: dict, doct
     context["body"] = _FIGURE_SIZE.sub(r'\1width="\2" height="\3"', body)
 
 
+def seal_widget_state(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
+    """No words in a widget's state, such as the name of a file, may end or hide the script element that carries it."""
+    for script in context.get("script_files", ()):
+        attributes = getattr(script, "attributes", {})
+        if attributes.get("type", "").endswith("json"):
+            attributes["body"] = _SCRIPT_MARK.sub(r"\\u003c", attributes["body"])
+
+
+_SCRIPT_MARK = re.compile(r"<(?=!--|/?script)", re.IGNORECASE)
 _FIGURE_SIZE = re.compile(r'(<img\b[^>]*\bvb-figure\b[^>]*)style="width: (\d+)px; height: (\d+)px;"')
 
 
@@ -183,6 +193,7 @@ def setup(app: Sphinx) -> dict:
     app.connect("env-get-outdated", execution.outdated)
     app.connect("env-before-read-docs", execution.run_chapters)
     app.connect("html-page-context", mend_html)
+    app.connect("html-page-context", seal_widget_state, priority=501)  # after myst-nb has put it there
     site.setup(app)
     lookup.setup(app)
     app.add_css_file("palette.css", priority=600)

@@ -1,0 +1,79 @@
+"""What the theme brings along and no page needs stays out of the site, and no script holds up the first words of a page.
+
+The theme loads all of Font Awesome, 1.5 MB of script that turns a dozen icons into pictures. Its style sheet can show the same
+icons from a font, so the script goes, the font keeps the dozen, and the style sheet loses the rules for the other two thousand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from fontTools.subset import Options, Subsetter
+from fontTools.ttLib import TTFont
+
+FONTS = "vendor/fontawesome/webfonts"  # below _static
+SHEET = "styles/pydata-sphinx-theme.css"
+NOT_NEEDED = ("scripts/fontawesome.js*", "scripts/*.map", "styles/*.map", f"{FONTS}/*.ttf", f"{FONTS}/*.woff2")
+
+_ICON_RULE = re.compile(r"((?:\.fa-[\w-]+::?before,?)+)\{content:\"[^\"]*\"\}")
+_ICON_NAME = re.compile(r"\bfa-[a-z0-9-]+")
+_CODE = re.compile(
+    r"\\([ef][0-9a-f]{3})\b|([\ue000-\uf8ff])"
+)  # Font Awesome's letters lie where Unicode leaves room for one's own
+_FONT_SOURCE = re.compile(r"\.woff2\) format\(\"woff2\"\)(?:,\s*url\([^)]*\.ttf\) format\(\"truetype\"\))?")
+_FONT_SCRIPT = re.compile(r"\s*<script[^>]*scripts/fontawesome\.js[^>]*></script>")
+_HEAD_SCRIPT = re.compile(r"<script(?P<attributes>[^>]*\bsrc=[^>]*)></script>")
+# Scripts of the head that say what others use at once: documentation_options.js defines what inline scripts then change.
+AT_ONCE = ("documentation_options.js",)
+
+
+def lean_page(html: str) -> str:
+    """The page without Font Awesome's script; the scripts of its head run in their order, after the page has been read."""
+    head, end, body = _FONT_SCRIPT.sub("", html).partition("</head>")
+    return _HEAD_SCRIPT.sub(_deferred, head) + end + body
+
+
+def _deferred(found: re.Match) -> str:
+    attributes = found["attributes"]
+    if "defer" in attributes or "async" in attributes or any(name in attributes for name in AT_ONCE):
+        return found[0]
+    return f"<script defer{attributes}></script>"
+
+
+def lean_static(static: Path, pages: Iterable[str]) -> None:
+    """Cut the theme's icons down to those that the pages, its own scripts and its style sheets name."""
+    sheet = static / SHEET
+    if not sheet.is_file() or not list((static / FONTS).glob("*.ttf")):
+        return
+    texts = [*pages, *(script.read_text(encoding="utf-8") for script in static.glob("scripts/*theme.js"))]
+    used = {name for text in texts for name in _ICON_NAME.findall(text)}
+    sheet.write_text(lean_icons(sheet.read_text(encoding="utf-8"), used), encoding="utf-8")
+    codes = {code for css in static.rglob("*.css") for code in code_points(css.read_text(encoding="utf-8"))}
+    for font in (static / FONTS).glob("*.ttf"):
+        cut_font(font, codes)
+    for pattern in NOT_NEEDED:
+        for file in static.glob(pattern):
+            file.unlink()
+
+
+def lean_icons(css: str, used: set[str]) -> str:
+    """The style sheet without rules for icons that are not used, asking for the fonts as ``cut_font`` writes them."""
+    css = _ICON_RULE.sub(lambda rule: rule[0] if used & set(_ICON_NAME.findall(rule[1])) else "", css)
+    return _FONT_SOURCE.sub('.woff) format("woff")', css)
+
+
+def code_points(css: str) -> set[int]:
+    """The letters of icon fonts that a style sheet puts on the page."""
+    return {int(escaped, 16) if escaped else ord(letter) for escaped, letter in _CODE.findall(css)}
+
+
+def cut_font(path: Path, codes: set[int]) -> None:
+    """Write the letters ``codes`` of a font beside it, as .woff (which, unlike .woff2, needs no further package)."""
+    with TTFont(path) as font:
+        subsetter = Subsetter(Options(layout_features=[], notdef_outline=True))
+        subsetter.populate(unicodes=codes & set(font.getBestCmap()))
+        subsetter.subset(font)
+        font.flavor = "woff"
+        font.save(path.with_suffix(".woff"))
