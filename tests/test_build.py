@@ -35,6 +35,10 @@ def test_a_failing_cell_fails_the_build_and_every_failure_is_told(tmp_path):
     assert "2 of 3 chapters failed" in said
     assert "arithmetic moved" in said and "undefined_name" in said and "one.md" in said and "two.md" in said
     assert not (tmp_path / "_build" / "html" / "book" / "one.html").exists()
+    for name in pages:
+        (tmp_path / "book" / f"{name}.md").write_text(HEADER + cell(f"print('{name} is mended')"), encoding="utf-8")
+    build_book(tmp_path)  # what failed leaves nothing behind that spoils the next build
+    assert (tmp_path / "_build" / "html" / "book" / "one.html").is_file()
 
 
 def test_warnings_fail_the_build(tmp_path):

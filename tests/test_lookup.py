@@ -186,12 +186,12 @@ def test_letters_in_plain_words():
     assert plain_names(by_code["z_prime[l-1]"]) == ["z'_ℓ"]
     assert plain_names(by_code["U_q, U_k, U_v"]) == ["U_qkv"]
     assert index_entries(by_code["H, W"]) == [
-        "H; height and width of the picture",
-        "W; height and width of the picture",
+        "H; height and width of the picture, in pixels",
+        "W; height and width of the picture, in pixels",
     ]
     assert in_words(by_code["E_pos"]).split("\n")[:2] == [
         "One learned vector a position, row 0 for [class].",
-        r"Shape $N+1 \times D$.",
+        r"Shape $(N+1) \times D$.",
     ]
     assert "In code `heads`." in in_words(by_code["heads"]) and "code" not in in_words(by_code["P"])
 

@@ -67,7 +67,7 @@ def test_the_index_leads_to_the_glossary_the_chapters_and_the_equations(site, se
         "where it is explained"
     )
     assert ["Position embeddings", "book/positions.html#use-of-layernorm"] in links, "where it comes up"
-    assert ["width of one head", "book/glossary.html#letter-D_h"] in links
+    assert ["width of one head, D / k", "book/glossary.html#letter-D_h"] in links
     for number in "12345678":
         assert [f"Eq. {number}", next(href for text, href in links if text == f"Eq. {number}")] in links
     assert ["Eq. 6", "book/appendix_a.html#equation-eq-6"] in links

@@ -51,13 +51,14 @@ def plain_names(letter: Letter) -> list[str]:
 
 def index_entries(letter: Letter) -> list[str]:
     """One entry a letter, with the first clause of its meaning below it."""
-    clause = re.split(r"[,;:(]", letter.meaning)[0].strip()
+    clause = re.split(r"[;:(]", letter.meaning)[0].strip()
     return [f"{name}; {clause}" for name in plain_names(letter)]
 
 
 def in_words(letter: Letter) -> str:
     """The meaning of a letter, its shape, its name in code where that is another, its place and chapter, as Markdown."""
-    shape = letter.shape.replace("²", "^2").replace(", ", r" \times ")
+    sizes = letter.shape.replace("²", "^2").replace("N+1", "(N+1)").split(", ")
+    shape = r" \times ".join(sizes)
     sentences = [
         letter.meaning[0].upper() + letter.meaning[1:],
         f"Shape ${shape}$" if shape else "",

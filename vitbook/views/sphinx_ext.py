@@ -54,6 +54,12 @@ def run_here(app: Sphinx, *arguments: str) -> None:
         raise ExtensionError(f"`python {' '.join(arguments)}` ended with status {done.returncode}:\n{said}")
 
 
+def make_static_folder(app: Sphinx) -> None:
+    """The theme copies its logo even when a chapter failed, and without the folder a file of that name would block the next build."""
+    if app.builder.format == "html":
+        (Path(app.outdir) / "_static").mkdir(parents=True, exist_ok=True)
+
+
 def write_palette(app: Sphinx) -> None:
     """Put ``palette.css`` where Sphinx collects static files from; it is made afresh by every build and never committed."""
     folder = Path(app.doctreedir) / "vitbook-static"
@@ -189,6 +195,7 @@ def setup(app: Sphinx) -> dict:
     app.connect("config-inited", install_embedded)
     app.connect("config-inited", set_mathjax)
     app.connect("builder-inited", write_atlas)
+    app.connect("builder-inited", make_static_folder)
     app.connect("builder-inited", write_palette)
     app.connect("env-get-outdated", execution.outdated)
     app.connect("env-before-read-docs", execution.run_chapters)
