@@ -332,10 +332,10 @@ def test_the_data_for_a_widget_is_plain():
     assert all(isinstance(entry["rule"], str) and isinstance(entry["count"], str) for entry in again)
 
 
-def test_patterns_need_numpy_and_nothing_of_ours():
+def test_patterns_need_numpy_and_the_reader_of_formulas():
     code = (
         "import sys, vitbook.patterns, vitbook.convolution; "
         "print(sorted(m for m in sys.modules if m.split('.')[0] in ('vitbook', 'torch', 'transformers')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['vitbook', 'vitbook.convolution', 'vitbook.patterns']"
+    assert done.stdout.strip() == "['vitbook', 'vitbook.convolution', 'vitbook.formulas', 'vitbook.patterns']"

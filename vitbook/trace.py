@@ -15,6 +15,7 @@ from vitbook.attention import attention_weights
 from vitbook.config import ViTConfig
 from vitbook.patches import check_token
 from vitbook.readout import top
+from vitbook.wording import one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,7 @@ class Trace:
         return A if query is None else A.squeeze(-2)
 
     def top(self, k: int = 5) -> list[tuple[str, float]]:
-        """The k most probable classes as (name or 'class 285', probability), best first.
+        """The k most probable classes as (name in one line, or 'class 285', and probability), best first.
 
         Raises ValueError where the checkpoint has no head: then there is no answer to rank.
         """
@@ -70,8 +71,8 @@ class Trace:
             raise ValueError(
                 "this checkpoint has no classification head, so there are no classes to rank; read y instead"
             )
-        name = self.labels.__getitem__ if self.labels else "class {}".format
-        return [(name(i), p) for i, p in top(self.logits, k)]
+        labels = self.labels or [""] * len(self.logits)
+        return [(one_line(labels[i]) or f"class {i}", p) for i, p in top(self.logits, k)]
 
     def shapes(self) -> dict[str, str]:
         """Name -> shape in numbers, for the reader; lists of L tensors say so."""

@@ -12,6 +12,7 @@ from vitbook.library.embedded import load_embedded
 from vitbook.library.errors import CheckpointError, brief, reason
 from vitbook.library.folder import load_folder
 from vitbook.library.hub import EMBEDDED, HUB, REFERENCE, choose, snapshot
+from vitbook.wording import one_line
 
 __all__ = ["Checkpoint", "CheckpointError", "choose", "load_checkpoint"]
 
@@ -102,7 +103,7 @@ def _path(text: str) -> Path:
 
 def _name_of(folder: Path) -> str:
     name = folder.resolve().name if folder.name in ("", "..") else folder.name
-    return (name if len(name) <= 80 else f"{name[:77]}...") or "/"
+    return one_line(name) or "/"
 
 
 def _exists(path: Path) -> bool:

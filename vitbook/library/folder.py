@@ -14,6 +14,7 @@ from vitbook.library.errors import CheckpointError, reason, some
 from vitbook.library.files import find_weights, listing, read_json, read_tensors
 from vitbook.library.processor import read_preprocessing
 from vitbook.library.settings import read_labels, refuse_other_families, vit_config
+from vitbook.wording import one_line
 
 CONFIG, PREPROCESSOR, PROCESSOR = "config.json", "preprocessor_config.json", "processor_config.json"
 ADAPTER = "adapter_config.json"
@@ -181,7 +182,7 @@ def read_licence(folder: Path) -> str:
         return "not stated"
     head = lines[1 : lines.index("---", 1)] if lines[:1] == ["---"] and "---" in lines[1:] else []
     found = [line.partition(":")[2].strip().strip("'\"") for line in head if line.startswith("license:")]
-    return found[0][:80] if found and found[0] else "not stated"
+    return (one_line(found[0]) if found else "") or "not stated"
 
 
 def _witness(folder: Path, raw: dict, head: bool, pickled: bool):

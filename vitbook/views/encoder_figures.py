@@ -13,7 +13,7 @@ from vitbook.patches import describe
 from vitbook.views.figures import mesh, outline, photograph
 from vitbook.views.palette import colour
 from vitbook.views.plotting import attention_map as weight_colours
-from vitbook.views.plotting import canvas, finish
+from vitbook.views.plotting import canvas, finish, literal
 
 
 def weight_bars(trace, picture, checkpoint, layer: int, head: int, query: int = 0, count: int = 6):
@@ -95,7 +95,7 @@ def layer_line(
     for (name, values), ink in zip(series.items(), inks, strict=False):
         layers = range(start, start + len(values))
         axis.plot(layers, values, color=colour(ink), marker="o", markersize=4)
-        axis.annotate(name, (layers[-1], values[-1]), (8, 0), textcoords="offset points", va="center",
+        axis.annotate(literal(name, 32), (layers[-1], values[-1]), (8, 0), textcoords="offset points", va="center",
                       color=colour(ink), fontsize=9.75, annotation_clip=False)  # fmt: skip
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set(xlabel="layer", ylabel=label, yscale="log" if log else "linear")
@@ -192,5 +192,5 @@ def _bars(axis, labels, values, inks) -> None:
     axis.invert_yaxis()
     axis.spines[:].set_visible(False)
     for place, label, value in zip(y, labels, values, strict=True):
-        axis.text(-0.02 * longest, place, label, va="center", ha="right", color=colour("muted"))
+        axis.text(-0.02 * longest, place, literal(label, 32), va="center", ha="right", color=colour("muted"))
         axis.text(value, place, f" {value:.4f}" if value < 0.1 else f" {value:.3f}", va="center", fontsize=9.75)

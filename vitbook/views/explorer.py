@@ -26,6 +26,7 @@ from vitbook.views.explorer_view import DIRECTIONS, SCALES, SHOWS, AttentionView
 from vitbook.views.kernel_answers import close_earlier, layer_of, trace_of
 from vitbook.views.packing import rows_bytes
 from vitbook.views.web_parts import colour_tables
+from vitbook.wording import one_line
 
 OWN_PICTURES = 6  # kept by an explorer; the oldest goes first
 
@@ -304,9 +305,9 @@ class AttentionExplorer(widgets.VBox):
 def _title_of(source) -> str:
     """What to call a reader's picture: its file name where it has one."""
     if isinstance(source, tuple | list) and source and isinstance(source[0], dict):
-        return str(source[0].get("name") or "your picture")
+        return one_line(str(source[0].get("name"))) or "your picture"
     if isinstance(source, str) and source in PICTURES:
         return PICTURES[source].title
     if isinstance(source, str | os.PathLike):
-        return Path(os.fspath(source)).name or "your picture"
+        return one_line(Path(os.fspath(source)).name) or "your picture"
     return "your picture"

@@ -65,7 +65,7 @@ class LedgerTable:
             if counts[name]
         )
         used = dict.fromkeys(row.entry.document for row in self.ledger)
-        options = "".join(f'<option value="{key}">{escape(documents()[key]["title"])}</option>' for key in used)
+        options = "".join(f'<option value="{escape(key)}">{escape(documents()[key]["title"])}</option>' for key in used)
         return (
             f'<form class="controls" role="search" aria-label="Filter the ledger" hidden>'
             f'<label for="{uid}-words">Search <input type="search" id="{uid}-words" autocomplete="off" spellcheck="false"></label>'
@@ -89,7 +89,7 @@ def _group(title: str, document: str, rows: list[Row], opened: bool) -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in ("quantity", "published", "measured here", "verdict"))
     body = "".join(map(_row, rows))
     return (
-        f'<details data-document="{document}"{" open" if opened else ""}><summary><span class="title">{escape(title)}</span>'
+        f'<details data-document="{escape(document)}"{" open" if opened else ""}><summary><span class="title">{escape(title)}</span>'
         f'<span class="from">{escape(documents()[document]["title"])}</span><span class="tallies">{said}</span></summary>'
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>"
     )

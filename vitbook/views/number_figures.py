@@ -10,7 +10,7 @@ from vitbook.config import ViTConfig
 from vitbook.counting import PRINTED_MILLIONS, Candidate, crossover, multiply_adds, one_token_a_pixel
 from vitbook.formulas import Count
 from vitbook.views.palette import colour
-from vitbook.views.plotting import canvas, finish
+from vitbook.views.plotting import canvas, finish, literal
 
 #: What the parts of a count are, in the order of the bars: name -> (parts, ink).
 KINDS = {
@@ -43,7 +43,9 @@ def parameter_shares(counts: Mapping[str, Count]):
                 words = f"{kind} {share:.0%}" if share > 0.16 else f"{share:.0%}"
                 axis.text(left + share / 2, row, words, ha="center", va="center", color=colour("ground"), fontsize=10)
             left += share
-        axis.text(0, row - 0.3, f"{name}   {count.total:,}", va="bottom", fontsize=10.5, color=colour("text"))
+        axis.text(
+            0, row - 0.3, f"{literal(name, 40)}   {count.total:,}", va="bottom", fontsize=10.5, color=colour("text")
+        )
         said.append(f"{name}, {count.total:,}: " + ", ".join(f"{k} {s:.1%}" for k, s in shares.items() if s))
     axis.set(xlim=(0, 1), ylim=(len(counts) - 0.6, -0.75), yticks=[], xticks=[])
     for side in axis.spines.values():

@@ -13,6 +13,8 @@ from functools import lru_cache
 from html import escape
 from pathlib import Path
 
+from vitbook.wording import one_line
+
 from .palette import attention_colours, colour, diverging_colours
 
 PAGE_WIDTH = 700  # px of text width on the page; a phone shows a figure at no less than 600 px and lets it scroll
@@ -128,7 +130,7 @@ class Drawing:
     def __init__(self, fig, alt: str):
         if not alt.strip():
             raise ValueError("a figure needs a text that says what it shows: show(fig, alt='...')")
-        self.alt = " ".join(alt.split())
+        self.alt = one_line(alt, len(alt))
         self.svg = titled(_svg(fig), self.alt)
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
@@ -136,6 +138,11 @@ class Drawing:
 
     def __repr__(self) -> str:
         return f"<figure: {self.alt}>"
+
+
+def literal(text: str, most: int = 80) -> str:
+    """Words from elsewhere for a figure: one line, and a dollar in it is a dollar and begins no formula."""
+    return one_line(text, most).replace("$", r"\$")
 
 
 def finish(fig, alt: str) -> Drawing:

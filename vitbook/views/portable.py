@@ -92,7 +92,7 @@ def plain(
 
     def glue(found: re.Match) -> str:
         name, _, form = found[1].partition(":")
-        return format(glued[name], form)
+        return _MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", format(glued[name], form))
 
     def citation(found: re.Match) -> str:
         textual = found[1] == "t"
@@ -114,6 +114,7 @@ def plain(
     return re.sub(r"\n{3,}", "\n\n", _boxes(text)).strip()
 
 
+_MARKUP = re.compile(r"[&<>$`*|\[\]\\]")  # in a glued word it is no markup, as on the page
 _FENCE = re.compile(r"^(`{3,}|:{3,})\{([\w-]+)\}[ ]*(.*)$")
 
 
