@@ -10,11 +10,6 @@ VENV        := .venv
 BIN         := $(VENV)/bin
 SITE        := _build/html
 READY       := $(VENV)/.installed
-LABCONFIG   := $(VENV)/etc/jupyter/labconfig
-# Of this environment alone: Markdown opens as a notebook, and Lab asks nobody for news.
-LAB_SETTINGS := {"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": \
-  {"markdown": "Jupytext Notebook", "myst": "Jupytext Notebook"}}, \
-  "@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
 
 .DEFAULT_GOAL := help
 .PHONY: help install book test lint lab lab-settings serve fetch clean
@@ -49,8 +44,8 @@ lint: $(READY)       ## ruff, and the vendored files against their table
 lab: $(READY) lab-settings    ## open JupyterLab, where the chapters open as notebooks
 	$(BIN)/jupyter lab --ip=$(HOST) $(LAB_OPTIONS) --notebook-dir=. --LabApp.default_url=/lab/tree/book/intro.md
 
-lab-settings:
-	@mkdir -p $(LABCONFIG) && printf '%s\n' '$(LAB_SETTINGS)' > $(LABCONFIG)/default_setting_overrides.json
+lab-settings:         # how JupyterLab opens and shows the chapters, in this environment alone
+	@mkdir -p $(VENV)/etc/jupyter && cp -R lab/. $(VENV)/etc/jupyter/
 
 serve:               ## serve the built book on http://127.0.0.1:8000 (HOST=... and PORT=... say otherwise)
 	$(PYTHON) tools/serve.py $(SITE) --host $(HOST) --port $(PORT)

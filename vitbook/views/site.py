@@ -11,12 +11,12 @@ from pathlib import Path
 
 import nbformat
 from docutils import nodes
-from pybtex.database import Person, parse_file
 from sphinx.application import Sphinx
 from sphinx.errors import ConfigError
 
 from . import execution, leaner
 from .address import Address, read_address
+from .citations import Citations
 from .portable import EMBEDDED, portable
 
 PREVIEW = "preview.png"  # in book/assets: 1200 x 630, what a link to the book looks like when it is sent to someone
@@ -92,7 +92,7 @@ def add_notebook(app: Sphinx, pagename: str, templatename: str, context: dict, d
         return
     target = Path(app.outdir) / "_sources" / f"{pagename}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
-    book = portable(executed, pagename, app.vitbook_address, Citations(app), embedded_package(app))
+    book = portable(executed, pagename, app.vitbook_address, citations(app), embedded_package(app))
     nbformat.write(book, target)
     context["ipynb_source"] = f"{pagename}.ipynb"
 
@@ -114,23 +114,9 @@ def add_launch_buttons(app: Sphinx, pagename: str, templatename: str, context: d
     context["header_buttons"].append({**group, "label": "launch-buttons"})
 
 
-class Citations:
-    """Names and year of a reference, as a notebook writes them; called with its key."""
-
-    def __init__(self, app: Sphinx):
-        self.files = [Path(app.srcdir) / name for name in app.config.bibtex_bibfiles]
-        self.entries = {key: entry for file in self.files for key, entry in parse_file(str(file)).entries.items()}
-
-    def __call__(self, key: str, textual: bool) -> str:
-        entry = self.entries[key]
-        names = [_family(person) for person in entry.persons["author"]]
-        who = names[0] + (f" and {names[1]}" if len(names) == 2 else " et al." if len(names) > 2 else "")
-        year = entry.fields["year"]
-        return f"{who} ({year})" if textual else f"{who}, {year}"
-
-
-def _family(person: Person) -> str:
-    return re.sub(r"[{}\\]", "", " ".join([*person.prelast_names, *person.last_names]))
+def citations(app: Sphinx) -> Citations:
+    """The book's references, in words."""
+    return Citations(Path(app.srcdir) / name for name in app.config.bibtex_bibfiles)
 
 
 def embedded_package(app: Sphinx) -> str:
@@ -191,11 +177,17 @@ def finish_pages(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.format != "html":
         return
     outdir = Path(app.outdir)
+    static = outdir / "_static"
     pages = {path: path.read_text(encoding="utf-8") for path in outdir.rglob("*.html") if "_static" not in path.parts}
-    for path, html in pages.items():
-        if "Content-Security-Policy" not in html:
-            path.write_text(with_policy(leaner.lean_page(html)), encoding="utf-8")
-    leaner.lean_static(outdir / "_static", pages.values())
+    leaner.lean_static(static, pages.values())
+    fresh = {path: html for path, html in pages.items() if "Content-Security-Policy" not in html}
+    sheets = next((leaner.sheets_of(html) for html in fresh.values()), leaner.joined_before(static))
+    version = leaner.join_sheets(static, sheets)
+    for path, html in fresh.items():
+        html = leaner.lean_page(html, searches=path.name == "search.html")
+        if leaner.sheets_of(html) == sheets:
+            html = leaner.with_one_sheet(html, version)
+        path.write_text(with_policy(html), encoding="utf-8")
 
 
 def with_policy(html: str) -> str:
