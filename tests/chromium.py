@@ -11,10 +11,9 @@ LOCAL_SCHEMES = ("file", "data", "blob", "about")
 
 # Formulas are set, every widget view on the page is drawn, and a frame has passed since.
 SETTLED = """async () => {
-  if (window.MathJax?.startup?.promise) {
-    await window.MathJax.startup.promise;
-    await window.MathJax.startup.document.lazyTypesetAll();  // formulas further down wait until they are near
-  }
+  if (window.MathJax?.startup?.promise) await window.MathJax.startup.promise;
+  window.dispatchEvent(new Event('beforeprint'));  // formulas and widgets further down would wait until they are near
+  if (window.MathJax?.startup?.document) await window.MathJax.startup.document.lazyTypesetAll();
   const views = document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]').length;
   const drawn = () => document.querySelectorAll('.widget-subarea .jupyter-widgets, .widget-subarea .lm-Widget > *').length;
   const start = performance.now();

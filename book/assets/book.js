@@ -1,11 +1,15 @@
-// What the pages need beyond the theme: regions that scroll can be reached by keyboard, and search says where it cannot work.
+// What the pages need beyond the theme: widgets come when they are near, regions that scroll can be reached by keyboard, and
+// search says where it cannot work.
 (function () {
+  const WIDGETS = new URL("vendor/widgets.js", document.currentScript.src).href;
+  const NEAR = "800px";
+
   const SCROLLS = ".vb-frame, div.math mjx-container, .cell_output .output, div.highlight pre, .pst-scrollable-table-container, .vb-shapes > p";
 
   // A region that scrolls sideways takes the focus, so that the arrow keys move it; one that fits stays out of the tab order.
   function reach() {
-    for (const region of document.querySelectorAll(SCROLLS)) {
-      const scrolls = region.scrollWidth > region.clientWidth + 1;
+    const regions = [...document.querySelectorAll(SCROLLS)].map((region) => [region, region.scrollWidth > region.clientWidth + 1]);
+    for (const [region, scrolls] of regions) { // all are measured before the first is changed
       if (scrolls && !region.hasAttribute("tabindex")) {
         region.tabIndex = 0;
         region.setAttribute("role", "group");
@@ -19,8 +23,26 @@
 
   let waiting = 0;
   function reachSoon() {
-    cancelAnimationFrame(waiting);
-    waiting = requestAnimationFrame(reach);
+    clearTimeout(waiting);
+    waiting = setTimeout(reach, 150);
+  }
+
+  // Most of what a page with widgets loads is their script: it waits until one of them is near, the reader does something, or the
+  // page is printed.
+  function bringWidgets() {
+    const views = document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]');
+    if (!views.length) return;
+    const watch = new IntersectionObserver((seen) => seen.some((place) => place.isIntersecting) && load(), { rootMargin: NEAR });
+    const signs = ["pointerdown", "keydown", "beforeprint"];
+    function load() {
+      watch.disconnect();
+      for (const sign of signs) removeEventListener(sign, load);
+      const script = document.createElement("script");
+      script.src = WIDGETS;
+      document.head.append(script);
+    }
+    for (const view of views) watch.observe(view.parentElement);
+    for (const sign of signs) addEventListener(sign, load);
   }
 
   // ipywidgets gives the handle of a slider a role and a place in the tab order, but no name.
@@ -81,6 +103,7 @@
   window.addEventListener("resize", reachSoon);
   document.addEventListener("DOMContentLoaded", () => {
     explainSearch();
+    bringWidgets();
     if (typeof Search !== "undefined") readExcerpts();
     const article = document.querySelector(".bd-article");
     if (article) new MutationObserver(() => { nameSliders(); reachSoon(); }).observe(article, { childList: true, subtree: true });

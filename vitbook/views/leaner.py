@@ -1,11 +1,15 @@
-"""What the theme brings along and no page needs stays out of the site, and no script holds up the first words of a page.
+"""What the theme brings along and no page needs stays out of the site, and nothing holds up the first words of a page.
 
 The theme loads all of Font Awesome, 1.5 MB of script that turns a dozen icons into pictures. Its style sheet can show the same
 icons from a font, so the script goes, the font keeps the dozen, and the style sheet loses the rules for the other two thousand.
+A page asks for one style sheet instead of eleven, its scripts run once it has been read, and the search's index comes with the
+search.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,20 +23,67 @@ NOT_NEEDED = ("scripts/fontawesome.js*", "scripts/*.map", "styles/*.map", f"{FON
 
 _ICON_RULE = re.compile(r"((?:\.fa-[\w-]+::?before,?)+)\{content:\"[^\"]*\"\}")
 _ICON_NAME = re.compile(r"\bfa-[a-z0-9-]+")
-_CODE = re.compile(
-    r"\\([ef][0-9a-f]{3})\b|([\ue000-\uf8ff])"
-)  # Font Awesome's letters lie where Unicode leaves room for one's own
+# Font Awesome's letters lie where Unicode leaves room for one's own.
+_CODE = re.compile(r"\\([ef][0-9a-f]{3})\b|([\ue000-\uf8ff])")
 _FONT_SOURCE = re.compile(r"\.woff2\) format\(\"woff2\"\)(?:,\s*url\([^)]*\.ttf\) format\(\"truetype\"\))?")
 _FONT_SCRIPT = re.compile(r"\s*<script[^>]*scripts/fontawesome\.js[^>]*></script>")
+_SEARCH_SCRIPT = re.compile(r"\s*<script[^>]*[\"/](?:searchtools|language_data|searchindex)\.js[^>]*></script>")
+_PRELOAD = re.compile(r"\s*<link rel=\"preload\" as=\"script\"[^>]*>")
 _HEAD_SCRIPT = re.compile(r"<script(?P<attributes>[^>]*\bsrc=[^>]*)></script>")
 # Scripts of the head that say what others use at once: documentation_options.js defines what inline scripts then change.
 AT_ONCE = ("documentation_options.js",)
 
+JOINED = "sheets.css"
+_SHEET_LINK = re.compile(r"\s*<link\b(?=[^>]*rel=\"stylesheet\")[^>]*href=\"(?P<root>[./]*)_static/(?P<name>[^\"?]+)[^\"]*\"[^>]*>")
+_IMPORT = re.compile(r"@import\s+(?:url\()?[\"']([^\"':]+\.css)[\"']\)?;")
+_URL = re.compile(r"url\((?P<quote>[\"']?)(?!data:|#|/|https?:)(?P<path>[^\"')]+?(?<!\.css))(?P=quote)\)")
 
-def lean_page(html: str) -> str:
-    """The page without Font Awesome's script; the scripts of its head run in their order, after the page has been read."""
-    head, end, body = _FONT_SCRIPT.sub("", html).partition("</head>")
+
+def lean_page(html: str, searches: bool = False) -> str:
+    """The page without Font Awesome's script; the scripts of its head run in their order, after the page has been read.
+
+    Only a page that ``searches`` keeps the scripts and the index of the search.
+    """
+    head, end, body = _PRELOAD.sub("", _FONT_SCRIPT.sub("", html)).partition("</head>")
+    if not searches:
+        head = _SEARCH_SCRIPT.sub("", head)
     return _HEAD_SCRIPT.sub(_deferred, head) + end + body
+
+
+def sheets_of(html: str) -> tuple[str, ...]:
+    """The style sheets that a page asks for, as paths below _static, in their order."""
+    return tuple(found["name"] for found in _SHEET_LINK.finditer(html))
+
+
+def with_one_sheet(html: str, version: str) -> str:
+    """The page with one link in the place of its first style sheet, and none for the others."""
+    root = _SHEET_LINK.search(html)["root"]
+    first, rest = _SHEET_LINK.split(html, maxsplit=1)[0], html[_SHEET_LINK.search(html).end() :]
+    link = f'\n  <link rel="stylesheet" href="{root}_static/{JOINED}?v={version}" />'
+    return first + link + _SHEET_LINK.sub("", rest)
+
+
+def join_sheets(static: Path, names: tuple[str, ...]) -> str:
+    """Write these style sheets as one, which begins with their names, and return a short hash of it."""
+    joined = "\n".join([f"/* {' '.join(names)} */", *(_whole(static / name, static) for name in names)])
+    (static / JOINED).write_text(joined, encoding="utf-8")
+    return hashlib.sha256(joined.encode()).hexdigest()[:8]
+
+
+def joined_before(static: Path) -> tuple[str, ...]:
+    """The style sheets that an earlier build has joined."""
+    file = static / JOINED
+    return tuple(file.read_text(encoding="utf-8").splitlines()[0].split()[1:-1]) if file.is_file() else ()
+
+
+def _whole(sheet: Path, static: Path) -> str:
+    """A style sheet with what it imports in its place, and addresses that start from _static."""
+
+    def moved(found: re.Match) -> str:
+        return f"url({found['quote']}{os.path.relpath(sheet.parent / found['path'], static)}{found['quote']})"
+
+    css = _URL.sub(moved, sheet.read_text(encoding="utf-8").replace('@charset "UTF-8";', ""))
+    return _IMPORT.sub(lambda found: _whole(sheet.parent / found[1], static), css)
 
 
 def _deferred(found: re.Match) -> str:
