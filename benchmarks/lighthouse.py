@@ -19,12 +19,13 @@ import tempfile
 import threading
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests")]
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from chromium import find_chromium
 from playwright.sync_api import sync_playwright
 from serve import serve
 
+ROOT = Path(__file__).parents[1]
 VERSION = "12.2.3"
 PAGES = ("book/intro", "book/eq2", "book/looking_at_heads")
 CATEGORIES = ("performance", "accessibility", "best-practices", "seo")
