@@ -28,7 +28,7 @@ $(READY): requirements.txt requirements-dev.txt requirements-embedded.txt pyproj
 
 book: $(READY)       ## build the book, strictly: every chapter runs afresh, errors and warnings fail
 	$(BIN)/python -m vitbook fetch --optional
-	rm -rf _build
+	@mkdir -p $(SITE) && test -w $(SITE) || { echo "The book is built in $(CURDIR)/_build, where nothing can be written: copy it to a folder of yours, and build there." >&2; exit 1; }
 	$(BIN)/jupyter-book build . --all -W --keep-going
 
 test: lint           ## lint, unit tests, the strict build, then every page in a real browser
@@ -45,7 +45,7 @@ lab: $(READY) lab-settings    ## open JupyterLab, where the chapters open as not
 	$(BIN)/jupyter lab --ip=$(HOST) $(LAB_OPTIONS) --notebook-dir=. --LabApp.default_url=/lab/tree/book/intro.md
 
 lab-settings:         # how JupyterLab opens and shows the chapters, in this environment alone
-	@mkdir -p $(VENV)/etc/jupyter && cp -R lab/. $(VENV)/etc/jupyter/
+	@mkdir -p $(VENV)/etc/jupyter && cp -R lab-settings/. $(VENV)/etc/jupyter/
 
 serve:               ## serve the built book on http://127.0.0.1:8000 (HOST=... and PORT=... say otherwise)
 	$(PYTHON) tools/serve.py $(SITE) --host $(HOST) --port $(PORT)

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import os
 import shutil
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from hashlib import sha256
+from multiprocessing import active_children, parent_process
 from pathlib import Path
+from threading import Thread
 from time import monotonic
 
 import nbformat
 from jupyter_cache import get_cache
-from jupyter_cache.executors.basic import ExecutionWorkerLocalMProc, ProcessData
+from jupyter_cache.base import CacheBundleIn
 from myst_nb.core.read import is_myst_markdown_notebook
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
@@ -26,6 +30,16 @@ log = logging.getLogger(__name__)
 READER = {"name": "myst_nb_md", "type": "plugin"}
 EXECUTED = "executed"  # beside html in _build
 MOST_AT_ONCE = 4  # kernels, each of which may hold a model
+ENDED = {
+    CellTimeoutError: (
+        "this cell ran longer than {} seconds and was ended",
+        "Give it less to do, or raise execute: timeout: in _config.yml.",
+    ),
+    DeadKernelError: (
+        "the kernel died in this cell",
+        "Most often the memory did not suffice: close other programs, then build again.",
+    ),
+}
 
 
 def run_chapters(app: Sphinx, env, docnames: list[str]) -> None:
@@ -33,7 +47,8 @@ def run_chapters(app: Sphinx, env, docnames: list[str]) -> None:
     if env.mystnb_config.execution_mode != "cache":
         return
     cache_path = Path(env.mystnb_config.execution_cache_path)
-    shutil.rmtree(cache_path, ignore_errors=True)
+    if cache_path.exists():
+        shutil.rmtree(cache_path)
     chapters = chapters_to_run({docname: Path(env.doc2path(docname)) for docname in docnames})
     if not chapters:
         return
@@ -42,8 +57,11 @@ def run_chapters(app: Sphinx, env, docnames: list[str]) -> None:
     records = {cache.add_nb_to_project(str(path), read_data=READER).pk: name for name, path in chapters.items()}
     failed = _execute(cache, records, env.mystnb_config.execution_timeout)
     if failed:
-        reports = [f"{chapters[name]}:\n{traceback.strip()[-3000:]}" for name, traceback in sorted(failed.items())]
-        raise ExtensionError(f"{len(failed)} of {len(chapters)} chapters failed:\n\n" + "\n\n".join(reports))
+        reports = [problem.strip()[-3000:] for _, problem in sorted(failed.items())]
+        log.error("%s", "\n\n".join(["", *reports, ""]))  # once, since what is raised is printed more than once
+        raise ExtensionError(
+            f"{len(failed)} of {len(chapters)} chapters failed ({', '.join(sorted(failed))}): see above"
+        )
     keep_notebooks(cache, records, Path(app.outdir).parent / EXECUTED)
 
 
@@ -74,24 +92,74 @@ def executed_notebook(app: Sphinx, name: str) -> nbformat.NotebookNode | None:
 
 
 def _execute(cache, records: dict[int, str], timeout: int) -> dict[str, str]:
-    """Run the recorded notebooks, at most as many at once as there are cores; what failed, with its traceback."""
+    """Run the recorded notebooks, at most as many at once as there are cores; what failed, and why."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     workers = max(1, min(cores, len(records), MOST_AT_ONCE))
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cores // workers)))  # kernels that share cores share threads
     log.info("running %d chapters, %d at a time", len(records), workers)
+    # Writes matplotlib's list of fonts where there is none: in a cell, the notice that it takes a while would be a warning.
+    import matplotlib.font_manager  # noqa: F401
+
     failed, start = {}, monotonic()
-    with ProcessPoolExecutor(workers) as pool:
-        jobs = {
-            pool.submit(ExecutionWorkerLocalMProc(), ProcessData(pk, name, cache, timeout, False)): (pk, name)
-            for pk, name in records.items()
-        }
-        for job in as_completed(jobs):
-            pk, name = jobs[job]
-            status, _ = job.result()
-            log.info("  %5.0f s  %s%s", monotonic() - start, name, " FAILED" if status else "")
-            if status:
-                failed[name] = cache.get_project_record(pk).traceback or "it could not be run: see above"
+    with ProcessPoolExecutor(workers, initializer=_end_with_the_build) as pool:
+        jobs = {pool.submit(run_chapter, cache, pk, timeout): name for pk, name in records.items()}
+        try:
+            for job in as_completed(jobs):
+                problem = _problem(job, jobs[job])
+                log.info("  %5.0f s  %s%s", monotonic() - start, jobs[job], " FAILED" if problem else "")
+                if problem:
+                    failed[jobs[job]] = problem
+        except BaseException:  # Ctrl-C: the pool would first run what is waiting
+            for worker in active_children():
+                worker.kill()
+            raise
     return failed
+
+
+def run_chapter(cache, pk: int, timeout: int) -> str:
+    """Run a recorded notebook and keep its outputs in the cache; returns what went wrong, or nothing."""
+    chapter = cache.get_project_notebook(pk)
+    # Times would go into the cells' metadata, by which the cache knows a notebook again.
+    resources = {"metadata": {"path": str(Path(chapter.uri).parent)}}
+    client = NotebookClient(chapter.nb, timeout=timeout, resources=resources, record_timing=False)
+    started = [0]
+    client.on_cell_start = lambda cell, cell_index: started.append(cell_index)
+    start = monotonic()
+    try:
+        client.execute()
+    except CellExecutionError as error:
+        return f"{_place(chapter, started[-1])}: {error}"
+    except (CellTimeoutError, DeadKernelError) as error:
+        what, todo = ENDED[type(error)]
+        source = chapter.nb.cells[started[-1]].source
+        return f"{_place(chapter, started[-1])}: {what.format(timeout)}:\n\n{source}\n\n{todo}"
+    bundle = CacheBundleIn(chapter.nb, chapter.uri, data={"execution_seconds": monotonic() - start})
+    cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+    return ""
+
+
+def _place(chapter, cell: int) -> str:
+    """File and line of a cell."""
+    lines = chapter.nb.metadata.get("source_map")
+    return f"{chapter.uri}:{lines[cell]}" if lines else chapter.uri
+
+
+def _problem(job: Future, name: str) -> str:
+    """What `run_chapter` says, or what kept it from saying anything."""
+    try:
+        return job.result()
+    except Exception as error:  # a full disk, a worker that was killed, a kernel that does not start
+        return f"{name} could not be run: {type(error).__name__}: {error}"
+
+
+def _end_with_the_build() -> None:
+    """In a worker: end when the build ends, even killed, so that nobody writes into the cache of the next one."""
+
+    def watch() -> None:
+        parent_process().join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def outdated(app: Sphinx, env, added, changed, removed) -> list[str]:

@@ -21,7 +21,7 @@ from sphinx.ext import mathjax
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-from . import execution, lookup, palette, site
+from . import execution, lookup, palette, site, workplace
 from .equations import coloured, paper_number
 
 log = logging.getLogger(__name__)
@@ -192,6 +192,7 @@ def title_of(svg: str) -> str:
 
 def setup(app: Sphinx) -> dict:
     app.add_config_value("vitbook_prepare", True, "")  # False: build with what is there (the tests' small book)
+    workplace.setup(app)
     app.connect("config-inited", install_embedded)
     app.connect("config-inited", set_mathjax)
     app.connect("builder-inited", write_atlas)
