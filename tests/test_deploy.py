@@ -104,6 +104,13 @@ def test_without_a_whole_book_nothing_is_published(checkout, missing):
     assert git("branch", folder=checkout.parent / "remote.git") == ""
 
 
+def test_a_book_whose_last_build_was_cut_off_is_not_published(checkout):
+    (checkout / "_build" / ".unfinished").write_text("")
+    done = publish(checkout, "../remote.git")
+    assert done.returncode == 1 and "cut off" in done.stderr and "make book" in done.stderr
+    assert git("branch", folder=checkout.parent / "remote.git") == ""
+
+
 def test_refusals_say_what_is_missing(checkout, tmp_path):
     assert "REMOTE" in publish(checkout).stderr
     tools = tmp_path / "bin"

@@ -20,6 +20,8 @@ source=$(git -C "$root" describe --always --dirty 2>/dev/null) ||
 for page in index.html search.html searchindex.js; do
   [ -s "$site/$page" ] || refuse "there is no whole book in $site ($page is missing): run 'make book' first"
 done
+[ ! -e "$site/../.unfinished" ] ||
+  refuse "the last build of $site was cut off, failed, or is still at work: run 'make book' to its end first"
 
 # An index and a store of objects of its own, so that nothing is left behind.
 scratch=$(mktemp -d)

@@ -69,6 +69,8 @@ def main() -> None:
     asked = parser.parse_args()
     if not (asked.folder / "index.html").is_file():
         parser.exit(1, f"There is no book in {asked.folder} yet: run `make book` first.\n")
+    if (asked.folder.parent / ".unfinished").exists():
+        print("The last build was cut off, or is still at work: pages may be missing. `make book` makes them all.")
     try:
         server = serve(asked.folder, asked.host, asked.port)
     except OSError as error:

@@ -10,6 +10,7 @@ import difflib
 import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 NEEDS_PYTHON = (3, 11)
 PICTURE = "chelsea"
@@ -191,6 +192,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"vitbook: {error}; 'python -m vitbook doctor' says what is missing", file=sys.stderr)
     except (ValueError, AssertionError) as error:
         print(f"vitbook: {error}", file=sys.stderr)
+    except OSError as error:
+        from vitbook.library.errors import told
+
+        print(f"vitbook: {told(error, Path.cwd())}", file=sys.stderr)
     return 1
 
 

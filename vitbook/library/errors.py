@@ -1,10 +1,23 @@
-"""How a source of weights says no: what came, what was expected, what to do. Imports nothing heavy."""
+"""How a source of weights, or a disk, says no: what came, what was expected, what to do. Imports nothing heavy."""
 
 from __future__ import annotations
 
+import errno
 import re
+from pathlib import Path
 
 REINSTALL = "run 'make install', or 'python -m pip install -r requirements.txt'"
+ROOM_IS_SHORT = "make room on that disk, then run it again"
+ELSEWHERE = "make it yours, or copy the book to a folder that you may write to"
+#: What to do where something cannot be written.
+WRITING = {
+    errno.ENOSPC: ROOM_IS_SHORT,
+    errno.EDQUOT: "your quota is used up: remove something, then run it again",
+    errno.EFBIG: "this system limits the size of a file (`ulimit -f`): raise the limit, then run it again",
+    errno.EROFS: ELSEWHERE,
+    errno.EACCES: ELSEWHERE,
+    errno.EPERM: ELSEWHERE,
+}
 
 
 class CheckpointError(ValueError):
@@ -28,3 +41,10 @@ def reason(error: BaseException) -> str:
         return error.strerror
     first = re.sub(r"^\[Errno -?\d+\] ", "", (str(error) or type(error).__name__).splitlines()[0])
     return first if len(first) <= 160 else first[:157] + "..."
+
+
+def told(error: OSError, folder: Path) -> str:
+    """What could not be written and what to do, in a sentence; `folder` where the error does not know which file."""
+    what = error.filename2 or error.filename or f"a file in {folder}"
+    todo = f": {WRITING[error.errno]}; nothing half-written will be used" if error.errno in WRITING else ""
+    return f"{what} cannot be {'written' if todo else 'used'} ({reason(error)}){todo}"

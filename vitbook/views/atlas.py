@@ -6,12 +6,14 @@ One folder a checkpoint, one a picture, one file a layer, each loaded by the pag
     attn/<fingerprint>/<picture>-<sha>/<layer>.js     a layer's attention as `packing` stores it; layer 0 is the rollout
 
 The names carry the checkpoint's fingerprint and the picture's, so a page never shows maps of another model or picture:
-what does not fit is not found. Files appear under their names only when whole.
+what does not fit is not found. Files appear under their names only when whole, and since they outlive a build, each build
+looks whether they still are.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import io
 import json
@@ -19,7 +21,9 @@ import os
 import re
 import shutil
 import time
+import zlib
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from weakref import WeakKeyDictionary
@@ -98,7 +102,7 @@ def scripts(key: str, packed: bytes) -> dict[str, str]:
 
 
 def write_atlas(checkpoint: Checkpoint | None = None, pictures=None, folder: Path = FOLDER, say=print) -> Path:
-    """Write what is missing of the atlas of a checkpoint, remove what belongs to others; the folder of this checkpoint.
+    """Write what is missing or damaged in the atlas of a checkpoint, remove what belongs to others; returns its folder.
 
     pictures: names of the catalogue, by default all that may be published.  say: is told one line a picture.
     A second run finds everything in its place and computes nothing.
@@ -115,22 +119,45 @@ def write_atlas(checkpoint: Checkpoint | None = None, pictures=None, folder: Pat
 
 
 def _write_picture(card: dict, checkpoint, place: Path) -> int:
-    """The missing files of one picture; returns how many were written."""
-    layers = [l for l in range(checkpoint.config.L + 1) if not (place / f"{l}.js").is_file()]
-    photo = place / "picture.webp"
-    if not layers and photo.is_file():
-        return 0
+    """The missing and the damaged files of one picture; returns how many were written."""
     picture = load_picture(PICTURES[card["name"]])
+    photo, made = photograph(picture), 0
     place.mkdir(parents=True, exist_ok=True)
-    _write(photo, photograph(picture))
+    if _bytes(place / "picture.webp") != photo:
+        _write(place / "picture.webp", photo)
+        made += 1
+    layers = [l for l in range(checkpoint.config.L + 1) if not _whole(place, l)]
     trace = run(checkpoint, preprocess(picture, checkpoint)) if layers else None
-    made = 1
     for layer in layers:
         files = scripts(f"{place.parent.name}/{place.name}/{layer}", layer_bytes(trace, layer))
         for ending in sorted(files, key=len, reverse=True):  # '.js' last: where it is, the others are
             _write(place / f"{layer}{ending}", files[ending].encode("ascii"))
             made += 1
     return made
+
+
+def _whole(place: Path, layer: int) -> bool:
+    """Whether a layer's files are those that were written: their names in them, every part, gzip's checksum right."""
+    key, body = f"{place.parent.name}/{place.name}/{layer}", ""
+    try:
+        for n in count():
+            file = place / (f"{layer}-{n}.js" if n else f"{layer}.js")
+            said, number, total, part = _TAKE.fullmatch(file.read_text("ascii")).groups()
+            if (said, int(number)) != (key, n):
+                return False
+            body += part
+            if n + 1 == int(total):
+                return bool(gzip.decompress(base64.b64decode(body, validate=True)))
+    except (AttributeError, ValueError, EOFError, OSError, zlib.error):  # no match, or base64, gzip, the disk refuse
+        return False
+
+
+_TAKE = re.compile(r'vitbookAtlas\.take\("([^"]+)",(\d+),(\d+),"([^"]+)"\);\n')
+
+
+def _bytes(path: Path) -> bytes:
+    """What a file holds; nothing where there is none."""
+    return path.read_bytes() if path.is_file() else b""
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -142,8 +169,10 @@ def _write(path: Path, data: bytes) -> None:
             os.fsync(part.fileno())
             os.chmod(part.name, 0o644)
             os.replace(part.name, path)
-        except BaseException:
+        except BaseException as error:
             os.unlink(part.name)
+            if isinstance(error, OSError):
+                error.filename = str(path)  # a full disk does not say which file it was
             raise
 
 

@@ -34,7 +34,9 @@ _HEAD_SCRIPT = re.compile(r"<script(?P<attributes>[^>]*\bsrc=[^>]*)></script>")
 AT_ONCE = ("documentation_options.js",)
 
 JOINED = "sheets.css"
-_SHEET_LINK = re.compile(r"\s*<link\b(?=[^>]*rel=\"stylesheet\")[^>]*href=\"(?P<root>[./]*)_static/(?P<name>[^\"?]+)[^\"]*\"[^>]*>")
+_SHEET_LINK = re.compile(
+    r"\s*<link\b(?=[^>]*rel=\"stylesheet\")[^>]*href=\"(?P<root>[./]*)_static/(?P<name>[^\"?]+)[^\"]*\"[^>]*>"
+)
 _IMPORT = re.compile(r"@import\s+(?:url\()?[\"']([^\"':]+\.css)[\"']\)?;")
 _URL = re.compile(r"url\((?P<quote>[\"']?)(?!data:|#|/|https?:)(?P<path>[^\"')]+?(?<!\.css))(?P=quote)\)")
 

@@ -6,7 +6,6 @@ cut off neither can be believed, so a build marks its folder while it is at work
 
 from __future__ import annotations
 
-import errno
 import shutil
 from pathlib import Path
 
@@ -15,6 +14,8 @@ from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
+from vitbook.library.errors import ROOM_IS_SHORT, WRITING, told
+
 log = logging.getLogger(__name__)
 
 LOCK = ".lock"  # held by the process, so that it goes with it
@@ -22,15 +23,6 @@ UNFINISHED = ".unfinished"  # there from the start of a build to its good end
 MADE = ("executed", "jupyter_execute")  # beside the pages: notebooks as they were run, and their pictures
 PATIENCE = 3.0  # seconds for a build that was just killed to let go
 ROOM = 300e6  # bytes that a whole book takes while it is made
-
-ADVICE = {
-    errno.ENOSPC: "make room on that disk, then build again",
-    errno.EDQUOT: "your quota is used up: remove something, then build again",
-    errno.EFBIG: "the system limits how large a file may grow (see `ulimit -f`): raise that limit, then build again",
-    errno.EROFS: "copy the book to a folder that you may write to, and build there",
-    errno.EACCES: "make it yours, or copy the book to a folder that you may write to, and build there",
-}
-ADVICE[errno.EPERM] = ADVICE[errno.EACCES]
 
 
 def begin(app: Sphinx, config) -> None:
@@ -49,7 +41,7 @@ def begin(app: Sphinx, config) -> None:
     if config.vitbook_prepare and free < ROOM and not (Path(app.outdir) / "index.html").is_file():
         raise ExtensionError(
             f"the book takes up to {ROOM / 1e6:.0f} MB while it is made, and the disk of {folder} has "
-            f"{free / 1e6:.0f} MB left: {ADVICE[errno.ENOSPC]}"
+            f"{free / 1e6:.0f} MB left: {ROOM_IS_SHORT}"
         )
 
 
@@ -74,17 +66,10 @@ def end(app: Sphinx, error: Exception | None) -> None:
     if error is None:
         (Path(app.outdir).parent / UNFINISHED).unlink(missing_ok=True)
     while error is not None:
-        if isinstance(error, OSError) and error.errno in ADVICE:
+        if isinstance(error, OSError) and error.errno in WRITING:
             log.error("%s", told(error, Path(app.outdir).parent))
         error = error.__cause__ or error.__context__
     app.vitbook_lock.release()
-
-
-def told(error: OSError, folder: Path) -> str:
-    """A sentence on what could not be written, and what to do; without a name in the error, the folder is named."""
-    what = error.filename2 or error.filename or f"a file in {folder}"
-    advice = ADVICE.get(error.errno, "mend that, then build again")
-    return f"{what} cannot be written ({error.strerror}): {advice}; nothing half-written will be used"
 
 
 def setup(app: Sphinx) -> None:
