@@ -18,14 +18,16 @@ PATIENCE = 120_000  # ms: a kernel that imports torch on a busy machine
 
 
 @contextmanager
-def running_lab(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Start JupyterLab on a free port, serving `folder`, with settings of its own; (address, folder)."""
+def running_lab(folder: Path, settings: Path | None = None) -> Iterator[tuple[str, Path]]:
+    """Start JupyterLab on a free port, serving `folder`, with the settings of a folder or with none; (address, folder)."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [Path(sys.executable).with_name("jupyter"), "lab", "--allow-root", "--no-browser", f"--port={port}"]
     command += ["--ServerApp.token=", "--ServerApp.password=", f"--notebook-dir={folder}", "--LabApp.news_url=None"]
     places = {f"JUPYTER_{name}_DIR": str(folder / f".{name}".lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
+    if settings:
+        places["JUPYTER_CONFIG_PATH"] = str(settings)
     log = (folder / "lab.log").open("w")
     server = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | places)
     address = f"http://127.0.0.1:{port}"

@@ -9,7 +9,8 @@ equation numbers, references, other chapters. So a chapter that is opened as a n
     {bibliography}              the list itself, under a comment that keeps the directive; so do {letters} and {book-map}
     hide-input                  the cell is folded
 
-and a notebook that is saved says them as before: ``written(shown(text)) == text``. ``lab/`` tells the server to use `Chapters`.
+and a notebook that is saved says them as before: ``written(shown(text)) == text``.
+The folder ``lab-settings`` tells the server to use `Chapters`.
 """
 
 from __future__ import annotations

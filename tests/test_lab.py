@@ -1,0 +1,147 @@
+"""What JupyterLab is given for a chapter, and what it gives back: the text goes to Lab and returns as it was."""
+
+import asyncio
+import re
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+from traitlets.config.loader import PyFileConfigLoader
+
+from vitbook.views.lab import Book, Chapters, shown, written
+
+ROOT = Path(__file__).parents[1]
+BOOK = ROOT / "book"
+CHAPTERS = sorted(path.name for path in BOOK.glob("*.md"))
+SHOWN = {name: shown((BOOK / name).read_text(encoding="utf-8"), Book(BOOK, name)) for name in CHAPTERS}
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_what_is_shown_is_written_as_it_was(name):
+    assert written(SHOWN[name]) == (BOOK / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_nothing_is_left_that_only_the_build_knows(name):
+    """Citations, glued numbers and what the build draws are gone; {eq} and {term} stay where their target is."""
+    text = re.sub(r"^%\| .*$", "", SHOWN[name], flags=re.MULTILINE)
+    assert (
+        re.findall(r"\{(?:glue|cite)[^}]*\}`|^(?:```|:::)\{(?:bibliography|letters|book-map)\}|^\$\$", text, re.M) == []
+    )
+    labels = set(re.findall(r"^:label: (\S+)$", text, re.MULTILINE))
+    assert set(re.findall(r"\{eq\}`([^`]+)`", text)) <= labels
+    assert name == "glossary.md" or re.findall(r"[^\"]\{term\}", text) == []
+
+
+@pytest.fixture
+def book(tmp_path):
+    (tmp_path / "b.bib").write_text(
+        "@article{one, author={Ann van Dyke}, title={{A}}, year={1999}, journal={J}}\n"
+        "@misc{two, author={B, Bo and C, Cy and D, Di}, title={{Two \\& more}}, year={2001}, eprint={2001.00001}}\n"
+    )
+    (tmp_path / "here.md").write_text("$$\na\n$$ (eq-6a)\n")
+    (tmp_path / "there.md").write_text("text\n\n$$\nb\n$$ (eq-2)\n")
+    return Book(tmp_path, "here.md")
+
+
+@pytest.mark.parametrize(
+    "text, lab",
+    [
+        ("{glue:text}`D` and {glue:text}`w:.1e`", '{eval}`glue["D"]` and {eval}`glue["w:.1e"]`'),
+        ("$$\na\nb\n$$ (eq-6a)", ":::{math}\n:label: eq-6a\n:enumerator: 6a\na\nb\n:::"),
+        (
+            "$$\na\n$$\n\ntext $b$\n\n$$\nc\n$$",
+            ":::{math}\n:enumerated: false\na\n:::\n\ntext $b$\n\n:::{math}\n:enumerated: false\nc\n:::",
+        ),
+        ("{cite:p}`one`", '[(van Dyke, 1999)](bibliography.md "{cite:p} one")'),
+        ("{cite:t}`one,two`", '[van Dyke (1999), B et al. (2001)](bibliography.md "{cite:t} one,two")'),
+        ("{cite:p}`nobody`", "{cite:p}`nobody`"),
+        ("{eq}`eq-2`, {eq}`eq-6a`", '[(2)](there.md "{eq} eq-2"), {eq}`eq-6a`'),
+        ("{term}`the [class] token <token>`", '[the [class] token](glossary.md "{term} the [class] token <token>")'),
+        ("{math}`a`, $b$ and ```{admonition}", "{math}`a`, $b$ and ```{admonition}"),
+        (
+            ":::{book-map}\n- [A](a.md): first\n\n- [B](b.md): second\n:::",
+            "%| :::{book-map}\n%| - [A](a.md): first\n%| \n%| - [B](b.md): second\n%| :::\n\n"
+            "- [A](a.md): first\n- [B](b.md): second\n\n%.",
+        ),
+        (
+            "A.\n\n```{bibliography}\n```\n\nB.",
+            "A.\n\n%| ```{bibliography}\n%| ```\n\n- B et al. (2001). *Two & more*. "
+            "[arXiv 2001.00001](https://arxiv.org/abs/2001.00001).\n- van Dyke (1999). *A*. J.\n\n%.\n\nB.",
+        ),
+    ],
+)  # fmt: skip
+def test_each_kind(book, text, lab):
+    assert shown(text, book) == lab and written(lab) == text
+
+
+def test_the_letters_stand_in_words(book):
+    text = "## Letters\n\n:::{letters}\n:::\n"
+    assert r"- $\mathbf{U}_{msa}$, in code `U_msa`: mixes the joined heads" in shown(text, book)
+    assert written(shown(text, book)) == text
+
+
+# ------------------------------------------------------------------------------------------------------ opened and saved
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chapters")
+    shutil.copytree(BOOK, folder / "book", ignore=shutil.ignore_patterns("assets"))
+    return folder
+
+
+@pytest.fixture
+def files(folder):
+    """The files as the server of `make lab` has them."""
+    settings = PyFileConfigLoader("jupyter_server_config.py", str(ROOT / "lab-settings")).load_config()
+    assert settings.ServerApp.contents_manager_class == f"{Chapters.__module__}.{Chapters.__name__}"
+    return Chapters(root_dir=str(folder), config=settings)
+
+
+def opened(files, path, **options):
+    return asyncio.run(files.get(path, **options))
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_that_was_run_and_saved_is_the_same_file(files, folder, name):
+    model = opened(files, f"book/{name}")
+    notebook = model["content"]
+    nbformat.validate(notebook)
+    notebook.metadata.kernelspec.display_name = "Python 3 (ipykernel)"  # what Lab does when it runs a notebook
+    notebook.metadata.language_info = {"name": "python", "version": "3.13.0", "codemirror_mode": {"name": "ipython"}}
+    for number, cell in enumerate(notebook.cells):
+        cell.metadata.trusted = True
+        if cell.cell_type == "code":
+            cell.execution_count = number
+            cell.outputs = [nbformat.v4.new_output("stream", text="42")]
+        else:
+            cell.metadata.user_expressions = [{"expression": 'glue["D"]', "result": {"status": "ok"}}]
+    before = repr(notebook)
+    asyncio.run(files.save({"type": "notebook", "format": "json", "content": notebook}, f"book/{name}"))
+    assert (folder / "book" / name).read_text(encoding="utf-8") == (BOOK / name).read_text(encoding="utf-8")
+    assert repr(notebook) == before, "what Lab holds is not changed under its hands"
+
+
+def test_cells_that_the_page_hides_are_folded(files):
+    cells = opened(files, "book/how_to_read.md")["content"].cells
+    folded = [cell.metadata.get("jupyter", {}).get("source_hidden", False) for cell in cells]
+    hidden = [bool({"remove-cell", "hide-input"} & set(cell.metadata.get("tags", []))) for cell in cells]
+    assert folded == hidden and any(hidden)
+
+
+def test_a_change_made_in_lab_is_written(files, folder):
+    model = opened(files, "book/eq2.md")
+    cell = next(cell for cell in model["content"].cells if ":enumerator: 2" in cell.source)
+    cell.source += '\n\nThere are {eval}`glue["heads"]` heads.'
+    asyncio.run(files.save({"type": "notebook", "format": "json", "content": model["content"]}, "book/eq2.md"))
+    text = (folder / "book" / "eq2.md").read_text(encoding="utf-8")
+    assert "\n\nThere are {glue:text}`heads` heads.\n" in text and ":::{math}" not in text
+
+
+def test_an_editor_and_other_files_get_what_stands_in_the_file(files, folder):
+    assert opened(files, "book/eq1.md", type="file")["content"] == (BOOK / "eq1.md").read_text(encoding="utf-8")
+    (folder / "notes.md").write_text("{glue:text}`x`\n")
+    assert opened(files, "notes.md")["content"].cells[0].source == "{glue:text}`x`"
+    assert {item["name"] for item in opened(files, "")["content"]} == {"book", "notes.md"}
