@@ -89,7 +89,7 @@ def one_patch(x, checkpoint, patch: int):
         axes[name].pcolormesh(channel.flip(0), cmap=diverging_map(), norm=norm)
         bare(axes[name])
         axes[name].set_title(name, fontweight="normal")
-    strip = axes["row"].pcolormesh(row[None], cmap=diverging_map(), norm=norm, rasterized=True)
+    strip = axes["row"].pcolormesh(row[None], cmap=diverging_map(), norm=norm)
     axes["row"].set(
         yticks=[], xticks=[c * config.P**2 for c in range(config.C + 1)], xlabel=f"its row of {len(row)} numbers"
     )
@@ -113,7 +113,8 @@ def filters(E, config, count: int = 28):
         if index < min(count, U.shape[1]):
             tile = assemble(U[None, :, index], 1, 1, config.C).permute(1, 2, 0).numpy()
             axis.imshow(_rgb(0.5 + tile / (2 * np.abs(tile).max())))
-            axis.text(0.03, 0.95, str(index + 1), transform=axis.transAxes, va="top", color="white", fontsize=8,
+            # not plain white, which is the page's ground and dark in the dark
+            axis.text(0.03, 0.95, str(index + 1), transform=axis.transAxes, va="top", color="#fefefe", fontsize=8,
                       bbox=dict(facecolor="black", alpha=0.45, linewidth=0, pad=1.5))  # fmt: skip
     alt = (
         f"The {min(count, U.shape[1])} strongest principal components of E as small pictures of {config.P} by {config.P} pixels, "
@@ -134,7 +135,8 @@ def similarity_tiles(E_pos, config):
     drawn = axis.imshow(image, cmap=diverging_map(), norm=Normalize(-1, 1))
     bare(axis)
     axis.set(xlabel="column of the patch", ylabel="row of the patch")
-    figure.colorbar(drawn, ax=axis, label="cosine similarity of position vectors", shrink=0.8)
+    bar = figure.colorbar(drawn, ax=axis, label="cosine similarity of position vectors", shrink=0.8)
+    bar.solids.set_rasterized(True)  # it keeps its colours in the dark, as the tiles do
     alt = (
         f"{config.N} tiles in {config.rows} rows and {config.columns} columns. Each shows how similar one patch's "
         f"position vector is to all others; cosine similarities run from {np.nanmin(image):.2f} to 1."

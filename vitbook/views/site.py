@@ -224,4 +224,4 @@ def setup(app: Sphinx) -> None:
     app.connect("html-page-context", add_launch_buttons, priority=502)  # after the theme's own
     app.connect("html-collect-pages", not_found_page)
     app.connect("build-finished", write_sitemap)
-    app.connect("build-finished", finish_pages)
+    app.connect("build-finished", finish_pages, priority=600)  # after the theme has written its colours for code
