@@ -40,7 +40,7 @@ _ROOMS = {
     "pickers": ("patch_picker", "position_picker"),
     "pencil_figures": ("pencil_steps",),
     "pencil_widget": ("PencilWidget",),
-    "plotting": ("canvas", "show"),
+    "plotting": ("canvas", "label_ends", "show"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .figures import bare
 from .palette import colour
-from .plotting import canvas, finish
+from .plotting import canvas, finish, label_ends
 
 
 def shift_line(shifts: Sequence[int], lines: Mapping[str, Sequence[float]], P: int):
@@ -16,14 +16,15 @@ def shift_line(shifts: Sequence[int], lines: Mapping[str, Sequence[float]], P: i
     figure, axis = canvas(height=310)
     for multiple in range(0, max(shifts) + 1, P):
         axis.axvline(multiple, color=colour("line"), linewidth=1)
+    ends = []
     for (words, values), ink, mark in zip(lines.items(), ("position", "stream"), ("o", "s"), strict=False):
-        axis.plot(shifts, values, marker=mark, markersize=5, color=colour(ink))
-        axis.annotate(words, (shifts[-1], values[-1]), (8, 0), textcoords="offset points", va="center",
-                      color=colour(ink), annotation_clip=False)  # fmt: skip
+        axis.plot(shifts, values, marker=mark, markersize=5, color=colour(ink), clip_on=False)
+        ends.append((values[-1], words, ink))
     axis.set(
         xlabel="shift to the right, in pixels (lines: whole patches)", ylabel="change of y, relative to its length"
     )
     axis.set(xticks=range(0, max(shifts) + 1, max(1, P // 2)), ylim=(0, None), xlim=(0, max(shifts)))
+    label_ends(axis, max(shifts), ends)
     whole = [i for i, shift in enumerate(shifts) if shift % P == 0]
     said = "; ".join(
         f"{words}: " + ", ".join(f"{values[i]:.2g} at {shifts[i]}" for i in whole) for words, values in lines.items()
@@ -79,6 +80,7 @@ def touched_tokens(counts: Mapping[str, np.ndarray]):
         axis.invert_yaxis()
         bare(axis, words)
         axis.title.set_fontsize(11)
+        axis.spines[:].set(visible=True, color=colour("line"))  # where nothing changed, the map still has an edge
     figure.colorbar(mesh, ax=np.atleast_1d(axes).ravel().tolist(), shrink=0.8, label="change, relative")
     said = "; ".join(f"{words}: {(values > 0).sum()} tokens change" for words, values in counts.items())
     return finish(figure, f"How much each token changes when one pixel does. {said}.")

@@ -13,7 +13,7 @@ from vitbook.patches import describe
 from vitbook.views.figures import mesh, outline, photograph
 from vitbook.views.palette import colour
 from vitbook.views.plotting import attention_map as weight_colours
-from vitbook.views.plotting import canvas, finish, literal
+from vitbook.views.plotting import canvas, finish, label_ends, literal
 
 
 def weight_bars(trace, picture, checkpoint, layer: int, head: int, query: int = 0, count: int = 6):
@@ -92,14 +92,16 @@ def layer_line(
 ):
     """Lines over layers, each named at its end.  series: name -> one number a layer; the first belongs to layer `start`."""
     figure, axis = canvas(height=300)
+    ends = []
     for (name, values), ink in zip(series.items(), inks, strict=False):
         layers = range(start, start + len(values))
-        axis.plot(layers, values, color=colour(ink), marker="o", markersize=4)
-        axis.annotate(literal(name, 32), (layers[-1], values[-1]), (8, 0), textcoords="offset points", va="center",
-                      color=colour(ink), fontsize=9.75, annotation_clip=False)  # fmt: skip
+        axis.plot(layers, values, color=colour(ink), marker="o", markersize=4, clip_on=False)
+        ends.append((values[-1], literal(name, 32), ink))
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set(xlabel="layer", ylabel=label, yscale="log" if log else "linear")
+    axis.set_xlim(right=layers[-1])  # no line of the grid runs through a label
     axis.grid(axis="y")
+    label_ends(axis, layers[-1], ends)
     alt = f"{label} over layers {start} to {start + max(map(len, series.values())) - 1}. " + " ".join(
         f"{name}: from {v[0]:.3g} to {v[-1]:.3g}." for name, v in series.items()
     )

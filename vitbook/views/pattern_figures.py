@@ -17,7 +17,7 @@ from vitbook.pixels import seen
 
 from .figures import bare
 from .palette import colour
-from .plotting import attention_map, canvas, diverging_map, finish
+from .plotting import attention_map, canvas, diverging_map, finish, label_ends
 
 SHORT = {
     "full": "full",
@@ -27,10 +27,12 @@ SHORT = {
     "image-transformer-2d": "2-D blocks",
     "strided": "strided",
     "strided-1": "strided, head 1",
+    "strided-1-released": "strided, as released",
     "strided-2": "strided, head 2",
     "fixed": "fixed",
     "fixed-1": "fixed, head 1",
     "fixed-2": "fixed, head 2",
+    "fixed-2-inclusive": "fixed, as printed",
     "block-local": "blocks",
     "axial": "axial, both",
     "axial-row": "axial, row",
@@ -117,21 +119,9 @@ def pairs_growth(patterns: Mapping[str, tuple[Pattern, int]], sides: Sequence[in
     axis.set_xticks(sides, [str(side) for side in sides])
     axis.set_xlim(sides[0], sides[-1])
     axis.minorticks_off()
-    _label_ends(axis, sides[-1], ends)
+    label_ends(axis, sides[-1], ends)
     said = "; ".join(f"{words} {value:.2g}" for value, words, _ in sorted(ends, reverse=True))
     return finish(figure, f"Pairs against the picture's side on log axes. At {sides[-1]} pixels: {said}.")
-
-
-def _label_ends(axis, x: float, ends) -> None:
-    """A label behind each line's end, pushed apart so that none covers another."""
-    low, high = (np.log10(v) for v in axis.get_ylim())
-    gap, at = (high - low) * 0.062, -np.inf
-    for value, words, ink in sorted(ends):
-        at = max(np.log10(value), at + gap)
-        axis.annotate(
-            words, (x, value), xytext=(x * 1.06, 10**at), color=colour(ink), va="center", annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour(ink), "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0},
-        )  # fmt: skip
 
 
 def reach_pictures(reached: Mapping[str, np.ndarray], wanted: np.ndarray):
@@ -196,7 +186,7 @@ def convolution_errors(alphas: Sequence[float], lines: Mapping[str, Sequence[flo
         ends.append((shown[-1], f"{words}{' (exactly 0)' if errors[-1] == 0 else ''}", ink))
     axis.set(yscale="log", xlabel="sharpness α of the heads", ylabel="largest difference")
     axis.set_xlim(min(alphas), max(alphas))
-    _label_ends(axis, max(alphas), ends)
+    label_ends(axis, max(alphas), ends)
     said = "; ".join(f"{words} ends at {errors[-1]:.1e}" for words, errors in lines.items())
     return finish(figure, f"Largest difference between attention and convolution against alpha: {said}.")
 

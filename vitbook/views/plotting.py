@@ -154,6 +154,25 @@ def finish(fig, alt: str) -> Drawing:
     return drawing
 
 
+def label_ends(axis, x: float, ends) -> None:
+    """Words behind the ends of lines at ``x``, pushed apart so that none covers another: the last thing drawn on ``axis``.
+
+    ends: (value, words, name of a colour) of each line, in any order.
+    """
+    axis.autoscale_view()
+    on_axis = axis.transData + axis.transAxes.inverted()
+    gap = 1.3 * _points(SMALLEST_TEXT) / (axis.get_window_extent().height * 72 / axis.figure.dpi)
+    at = float("-inf")
+    for value, words, ink in sorted(ends, key=lambda end: end[0]):
+        height = on_axis.transform((x, value))[1]
+        at = max(height, at + gap)
+        line = {"arrowstyle": "-", "color": colour(ink), "linewidth": 0.8, "shrinkA": 0, "shrinkB": 2}
+        axis.annotate(
+            words, (x, value), (10, at), textcoords=("offset points", "axes fraction"), va="center", color=colour(ink),
+            fontsize=_points(SMALLEST_TEXT), annotation_clip=False, arrowprops=line if at > height else None,
+        )  # fmt: skip
+
+
 def show(fig, alt: str) -> None:
     """Display ``fig`` now, with ``alt`` for those who cannot see it, and close it."""
     from IPython.display import display
