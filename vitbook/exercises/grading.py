@@ -115,7 +115,10 @@ def passed(exercise: Exercise, trials: list[Trial]) -> Report:
 
 def failing_report(exercise: Exercise, function: Callable, trials: list[Trial], failed: Trial) -> Report:
     if failed.failure.kind == "open" or (failed is trials[0] and is_empty(function)):
-        words = ("Nothing is wrong: the function has no lines yet.", f"A first hint: vitbook.check.{exercise.name}.hint()")
+        words = (
+            "Nothing is wrong: the function has no lines yet.",
+            f"A first hint: vitbook.check.{exercise.name}.hint()",
+        )
         return Report(exercise.name, "open", words)
     words, trace, known = failed.failure.words, "", known_mistake(exercise, trials)
     if failed.outcome.error is not None:
