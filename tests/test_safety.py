@@ -318,8 +318,12 @@ def test_names_of_folders(word, tmp_path_factory):
     assert one_line(repr(found), 10**6) == repr(found)
 
 
-def test_the_ledger(text):
-    whole = ledger()
+@pytest.fixture(scope="module")
+def whole():
+    return ledger()
+
+
+def test_the_ledger(text, whole):
     row = whole.rows[0]
     entry = replace(row.entry, quantity=text, where=text, title=text, name=text, erratum=text)
     changed = replace(whole, rows=(replace(row, entry=entry),), on=text)
