@@ -64,10 +64,10 @@ def empty(app: Sphinx) -> None:
 def end(app: Sphinx, error: Exception | None) -> None:
     """Give the folder back; after a failure it keeps its mark, and what could not be written is told in words.
 
-    Warnings that fail a build (-W) count as one: Sphinx tells them of a page only when it reads or writes it, and it takes
+    Warnings that fail a build (-W --keep-going) count as one: Sphinx tells them of a page only when it reads or writes it, and it takes
     a style sheet that it could not copy for a warning too.
     """
-    if error is None and not (app.warningiserror and app._warncount):
+    if error is None and not (app.keep_going and app._warncount):
         (Path(app.outdir).parent / UNFINISHED).unlink(missing_ok=True)
     while error is not None:
         if isinstance(error, OSError) and error.errno in WRITING:
