@@ -181,11 +181,12 @@ def finish_pages(app: Sphinx, error: Exception | None) -> None:
     pages = {path: path.read_text(encoding="utf-8") for path in outdir.rglob("*.html") if "_static" not in path.parts}
     leaner.lean_static(static, pages.values())
     fresh = {path: html for path, html in pages.items() if "Content-Security-Policy" not in html}
-    sheets = next((leaner.sheets_of(html) for html in fresh.values()), leaner.joined_before(static))
+    # A page that only leads to another has no style sheet, and may come first.
+    sheets = next(filter(None, map(leaner.sheets_of, fresh.values())), leaner.joined_before(static))
     version = leaner.join_sheets(static, sheets)
     for path, html in fresh.items():
         html = leaner.lean_page(html, searches=path.name == "search.html")
-        if leaner.sheets_of(html) == sheets:
+        if sheets and leaner.sheets_of(html) == sheets:
             html = leaner.with_one_sheet(html, version)
         path.write_text(with_policy(html), encoding="utf-8")
 

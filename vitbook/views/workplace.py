@@ -6,6 +6,8 @@ cut off neither can be believed, so a build marks its folder while it is at work
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from pathlib import Path
 
@@ -23,6 +25,7 @@ UNFINISHED = ".unfinished"  # there from the start of a build to its good end
 MADE = ("executed", "jupyter_execute")  # beside the pages: notebooks as they were run, and their pictures
 PATIENCE = 3.0  # seconds for a build that was just killed to let go
 ROOM = 300e6  # bytes that a whole book takes while it is made
+FULL = 1e6  # bytes left when something did not fit: a file that was cut off takes the rest
 
 
 def begin(app: Sphinx, config) -> None:
@@ -61,6 +64,13 @@ def empty(app: Sphinx) -> None:
             shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
 
 
+def refuse_full_disk(app: Sphinx, error: Exception | None) -> None:
+    """A file of the theme or of ours that finds no room is a warning to Sphinx, one each; here it is the end, in a sentence."""
+    folder = Path(app.outdir).parent
+    if error is None and shutil.disk_usage(folder).free < FULL:
+        raise ExtensionError(told(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), folder))
+
+
 def end(app: Sphinx, error: Exception | None) -> None:
     """Give the folder back; after a failure it keeps its mark, and what could not be written is told in words.
 
@@ -69,14 +79,15 @@ def end(app: Sphinx, error: Exception | None) -> None:
     """
     if error is None and not (app.keep_going and app._warncount):
         (Path(app.outdir).parent / UNFINISHED).unlink(missing_ok=True)
-    while error is not None:
-        if isinstance(error, OSError) and error.errno in WRITING:
-            log.error("%s", told(error, Path(app.outdir).parent))
+    while error is not None and not (isinstance(error, OSError) and error.errno in WRITING):
         error = error.__cause__ or error.__context__
+    if error is not None:
+        log.error("%s", told(error, Path(app.outdir).parent))
     app.vitbook_lock.release()
 
 
 def setup(app: Sphinx) -> None:
     app.connect("config-inited", begin, priority=300)  # before anything is installed or written
     app.connect("builder-inited", empty, priority=300)
+    app.connect("build-finished", refuse_full_disk, priority=100)  # before pages are finished
     app.connect("build-finished", end, priority=900)  # after everything else
