@@ -101,8 +101,9 @@ def test_on_every_screen_by_the_rules_of_axe(opened, width, theme):
     from test_browser import violations
 
     seen = opened(width=width, theme=theme)
+    seen.page.get_by_role("button", name="Close all").click()  # a visit opens what printing opens
     seen.page.get_by_role("button", name="Open all").click()
-    assert seen.troubles == []
+    assert seen.page.locator("details:not([open])").count() == 0 and seen.troubles == []
     assert seen.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert violations(seen.page) == []
 
