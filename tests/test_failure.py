@@ -134,7 +134,7 @@ print('a word that is', word)"""
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_build_that_is_killed_while_chapters_run_takes_its_kernels_along(tmp_path, how):
     """And the next one, in the same second, gets the folder, and takes no output of theirs for the same cells."""
-    book(tmp_path, **{name: noting(SLOW + f"  # {name}") for name in ("a", "b", "c", "d")})
+    small_book(tmp_path, {name: noting(SLOW + f"  # {name}") for name in ("a", "b", "c", "d")})
     (tmp_path / "book" / "word").write_text("old")
     with building(tmp_path) as process:
         wait_for(lambda: list((tmp_path / "book").glob("*.pid")))
@@ -211,7 +211,7 @@ def test_no_half_written_file_is_believed_by_the_next_build(tmp_path):
         write_page(tmp_path, "b", PLAIN.replace("6 * 7", f"'{stage}'"))
         assert build(stage).returncode == -signal.SIGKILL
         assert any(not html.rstrip().endswith("</html>") for html in pages_of(tmp_path).values()), "nothing was cut"
-    assert stage != "nothing" or "'finishing'" in pages_of(tmp_path)["b.html"]
+    assert "finishing" in pages_of(tmp_path)["b.html"]
 
 
 # --- two builds at once ------------------------------------------------------------------------------------
