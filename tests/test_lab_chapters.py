@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
 CHAPTERS = sorted(path.name for path in BOOK.glob("*.md"))
 IN_FRONT = ".jp-NotebookPanel:not(.lm-mod-hidden)"
+CURRENT = "#jp-main-dock-panel .lm-TabBar-tab.lm-mod-current[title*='Name: {}']"
 FAILED = "[data-mime-type='application/vnd.jupyter.error'], [data-mime-type='application/vnd.jupyter.stderr']"
 # Every open cell has its number (a folded one shows none), or a cell has failed, after which no other runs.
 RAN_OR_FAILED = """front => {
@@ -60,7 +61,7 @@ def page(browser, lab):
 def double_click(page, name: str) -> str:
     """Open a chapter from the list of files and return its heading, from the notebook that opens."""
     page.locator(".jp-DirListing-content").get_by_text(name, exact=True).dblclick()
-    page.locator(f"#jp-main-dock-panel .lm-TabBar-tab.lm-mod-current[title*='Name: {name}']").wait_for()
+    page.locator(CURRENT.format(name)).wait_for()
     heading = page.locator(f"{IN_FRONT} .jp-Notebook h1").first
     heading.wait_for()
     return heading.inner_text()
@@ -87,7 +88,7 @@ def test_a_chapter_runs_from_top_to_bottom(page, lab):
     double_click(page, "appendix_a.md")
     page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
     page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_text("Run All Cells", exact=True).click()
+    page.locator("#jp-mainmenu-run").get_by_text("Run All Cells", exact=True).click()
     page.wait_for_function(RAN_OR_FAILED, arg=IN_FRONT)
     notebook = page.locator(f"{IN_FRONT} .jp-Notebook")
     assert notebook.locator(FAILED).all_inner_texts() == []
@@ -108,8 +109,13 @@ def test_a_chapter_runs_from_top_to_bottom(page, lab):
     agrees(page, {"z": changed, "U_qkv": pencil.U_QKV, "U_msa": pencil.U_MSA})
 
     page.locator(f"{IN_FRONT} [data-jp-item-name=save]").click()
-    page.locator("#jp-main-dock-panel .lm-TabBar-tab.lm-mod-current:not(.jp-mod-dirty)").wait_for()
+    page.locator(CURRENT.format("appendix_a.md") + ":not(.jp-mod-dirty)").wait_for()
     assert (lab[1] / "book" / "appendix_a.md").read_text(encoding="utf-8") == (BOOK / "appendix_a.md").read_text(
         "utf-8"
     )
+
+    # A link to another chapter opens it as a notebook too.
+    notebook.get_by_role("link", name="Equation 2").first.click()
+    page.locator(CURRENT.format("eq2.md")).wait_for()
+    page.locator(f"{IN_FRONT} .jp-Notebook h1").get_by_text("Equation 2").wait_for()
     assert page.errors == []
