@@ -3,6 +3,7 @@
 import asyncio
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -15,6 +16,12 @@ ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
 CHAPTERS = sorted(path.name for path in BOOK.glob("*.md"))
 SHOWN = {name: shown((BOOK / name).read_text(encoding="utf-8"), Book(BOOK, name)) for name in CHAPTERS}
+
+
+def finished(coroutine):
+    """What a coroutine returns, run in a thread of its own: playwright may have a loop running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -105,7 +112,7 @@ def files(folder):
 
 
 def opened(files, path, **options):
-    return asyncio.run(files.get(path, **options))
+    return finished(files.get(path, **options))
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -123,7 +130,7 @@ def test_a_chapter_that_was_run_and_saved_is_the_same_file(files, folder, name):
         else:
             cell.metadata.user_expressions = [{"expression": 'glue["D"]', "result": {"status": "ok"}}]
     before = repr(notebook)
-    asyncio.run(files.save({"type": "notebook", "format": "json", "content": notebook}, f"book/{name}"))
+    finished(files.save({"type": "notebook", "format": "json", "content": notebook}, f"book/{name}"))
     assert (folder / "book" / name).read_text(encoding="utf-8") == (BOOK / name).read_text(encoding="utf-8")
     assert repr(notebook) == before, "what Lab holds is not changed under its hands"
 
@@ -139,7 +146,7 @@ def test_a_change_made_in_lab_is_written(files, folder):
     model = opened(files, "book/eq2.md")
     cell = next(cell for cell in model["content"].cells if ":enumerator: 2" in cell.source)
     cell.source += '\n\nThere are {eval}`glue["heads"]` heads.'
-    asyncio.run(files.save({"type": "notebook", "format": "json", "content": model["content"]}, "book/eq2.md"))
+    finished(files.save({"type": "notebook", "format": "json", "content": model["content"]}, "book/eq2.md"))
     text = (folder / "book" / "eq2.md").read_text(encoding="utf-8")
     assert "\n\nThere are {glue:text}`heads` heads.\n" in text and ":::{math}" not in text
 
