@@ -39,6 +39,7 @@ def test_nothing_is_left_that_lab_does_not_know(name):
     text = re.sub(r"^%\| [^\n]*$|^```\{code-cell\}.*?^```$", "", SHOWN[name], flags=re.MULTILINE | re.DOTALL)
     assert set(re.findall(r"^\s*(?:`{3,}|:{3,})\{([\w:-]+)\}", text, re.MULTILINE)) <= DIRECTIVES
     assert set(re.findall(r"(?<![\w\\^}{])\{([a-z][\w:-]*)\}(?=`)", text)) <= ROLES
+    assert "<details>" not in text, "HTML encloses no text in Lab, so that hints would stand open"
     assert "\n$$" not in text, "a formula that Lab would give a number of its own"
     labels = set(re.findall(r"^:label: (\S+)$", text, re.MULTILINE))
     assert set(re.findall(r"\{eq\}`([^`]+)`", text)) <= labels
@@ -75,6 +76,12 @@ def book(tmp_path):
             ":::{book-map}\n- [A](a.md): first\n\n- [B](b.md): second\n:::",
             "%| :::{book-map}\n%| - [A](a.md): first\n%| \n%| - [B](b.md): second\n%| :::\n\n"
             "- [A](a.md): first\n- [B](b.md): second\n\n%.",
+        ),
+        (
+            "<details>\n<summary>Hint *1*</summary>\n\na\n\n<details>\n<summary>2</summary>\n\nb\n\n</details>\n</details>\n\nc\n\n"
+            "<details>\n<summary>3</summary>\n\n```python\nd\n```\n\n</details>",
+            f"{12 * ':'}{{admonition}} Hint *1*\n:class: dropdown\n\na\n\n{11 * ':'}{{admonition}} 2\n:class: dropdown\n\nb\n\n"
+            f"{11 * ':'}\n{12 * ':'}\n\nc\n\n{12 * ':'}{{admonition}} 3\n:class: dropdown\n\n```python\nd\n```\n\n{12 * ':'}",
         ),
         (
             "A.\n\n```{bibliography}\n```\n\nB.",

@@ -6,6 +6,7 @@ equation numbers, references, other chapters. So a chapter that is opened as a n
     {glue:text}`worst:.1e`      {eval}`glue["worst:.1e"]`, which Lab asks the kernel for each time the cell runs
     $$ ... $$ (eq-6)            :::{math} with the number 6, and one without a number where there is no label
     {cite:p}`dosovitskiy...`    a link with names and year, whose title keeps the role; so do {eq} and {term} to other chapters
+    <details>                   a box that unfolds: jupyterlab-myst lets no HTML enclose other text
     {bibliography}              the list itself, under a comment that keeps the directive; so do {letters} and {book-map}
     hide-input                  the cell is folded
 
@@ -28,6 +29,7 @@ from .citations import Citations
 from .equations import paper_number
 
 HIDDEN = {"hide-input", "hide-cell", "remove-cell", "remove-input"}
+LONGEST = 12  # colons; no fence of a chapter has more than six
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 _GLUE = re.compile(r"\{glue:text\}`([^`\"]+)`")
@@ -42,6 +44,8 @@ _DRAWN = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _KEPT = re.compile(r"^(?P<kept>(?:%\| .*\n)+)\n.*?\n\n%\.$", re.MULTILINE | re.DOTALL)
+_DETAILS = re.compile(r"^<details>\n<summary>(?P<title>.*)</summary>$|^</details>$", re.MULTILINE)
+_UNFOLDS = re.compile(r"^:{7,}\{admonition\} (?P<title>.*)\n:class: dropdown$|^:{7,}$", re.MULTILINE)
 _ROLE = re.compile(r"\{(cite:[pt]|eq|term)\}`([^`\"]+)`")
 _LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\([^)\s]+ \"\{(cite:[pt]|eq|term)\} ([^\"]+)\"\)")
 
@@ -89,7 +93,7 @@ class Book:
 
 def shown(text: str, book: Book) -> str:
     """The text of a cell as Lab shows it."""
-    text = _DRAWN.sub(book.draw, text)
+    text = _unfolding(_DRAWN.sub(book.draw, text))
     text = _GLUE.sub(r'{eval}`glue["\1"]`', text)
     text = _DOLLARS.sub(_numbered, text)
     return _ROLE.sub(lambda role: book.link(role[1], role[2]) or role[0], text)
@@ -101,11 +105,30 @@ def _numbered(formula: re.Match) -> str:
     return f":::{{math}}\n{options}\n{formula['tex']}\n:::"
 
 
+def _unfolding(text: str) -> str:
+    """Details, one inside the other, as boxes: an outer one has the longer fence."""
+    depth = 0
+
+    def fence(found: re.Match) -> str:
+        nonlocal depth
+        opens = found["title"] is not None
+        depth -= not opens
+        colons = ":" * (LONGEST - depth)
+        depth += opens
+        return f"{colons}{{admonition}} {found['title']}\n:class: dropdown" if opens else colons
+
+    return _DETAILS.sub(fence, text)
+
+
+def _details(found: re.Match) -> str:
+    return "</details>" if found["title"] is None else f"<details>\n<summary>{found['title']}</summary>"
+
+
 def written(text: str) -> str:
     """The text of a cell as the chapter has it."""
     text = _EVAL.sub(r"{glue:text}`\1`", text)
     text = _MATH.sub(lambda found: f"$$\n{found['tex']}\n$$" + (f" ({found['label']})" if found["label"] else ""), text)
-    text = _LINK.sub(r"{\1}`\2`", text)
+    text = _UNFOLDS.sub(_details, _LINK.sub(r"{\1}`\2`", text))
     return _KEPT.sub(lambda found: re.sub(r"^%\| ", "", found["kept"], flags=re.MULTILINE).rstrip("\n"), text)
 
 
