@@ -25,6 +25,7 @@ def running_lab(folder: Path, settings: Path | None = None) -> Iterator[tuple[st
         port = free.getsockname()[1]
     command = [Path(sys.executable).with_name("jupyter"), "lab", "--allow-root", "--no-browser", f"--port={port}"]
     command += ["--ServerApp.token=", "--ServerApp.password=", f"--notebook-dir={folder}", "--LabApp.news_url=None"]
+    command += ["--LabApp.expose_app_in_browser=True"]  # so that a test can ask Lab itself
     places = {f"JUPYTER_{name}_DIR": str(folder / f".{name}".lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     if settings:
         places["JUPYTER_CONFIG_PATH"] = str(settings)

@@ -78,7 +78,12 @@ def test_the_kernel_is_the_one_that_the_build_runs(lab):
 
 
 def test_a_double_click_opens_each_chapter_as_a_notebook(page):
-    for name in CHAPTERS:
+    """What opens a file Lab decides by its name alone: asked for all of them, and tried with some."""
+    opens_in = page.evaluate(
+        "names => names.map(name => jupyterapp.docRegistry.defaultWidgetFactory(`book/${name}`).name)", CHAPTERS
+    )
+    assert set(opens_in) == {"Jupytext Notebook"}
+    for name in ("exercises.md", "glossary.md", "inductive_bias.md"):
         title = re.search(r"^# (.+)$", (BOOK / name).read_text(encoding="utf-8"), re.MULTILINE)[1]
         assert double_click(page, name) == title
     assert page.locator(".jp-FileEditor, .jp-MarkdownViewer").count() == 0 and page.errors == []
