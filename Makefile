@@ -34,7 +34,7 @@ book: $(READY)       ## build the book, strictly: every chapter runs afresh, err
 test: lint           ## lint, unit tests, the strict build, then every page in a real browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not book and not browser"
 	$(MAKE) book
-	VITBOOK_SITE=$(SITE) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "book or browser"
+	VITBOOK_SITE=$(SITE) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "book or browser"
 
 lint: $(READY)       ## ruff, and the vendored files against their table
 	$(BIN)/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import tomllib
 from importlib import metadata
@@ -76,3 +77,10 @@ def test_what_comes_along_is_followed_through():
     found = tool.closure(["jupyter-book"])
     assert {"jupyter-book", "sphinx", "docutils", "jinja2", "markupsafe"} <= found
     assert tool.closure(["no-such-package"]) == set()
+
+
+def test_workers_keep_a_file_together(request):
+    """Two plugins must fit: xdist writes the group behind a test's name, and what it writes must stick."""
+    if not os.environ.get("PYTEST_XDIST_WORKER"):
+        pytest.skip("one process runs all")
+    assert request.node.nodeid.endswith("@test_dependencies")
