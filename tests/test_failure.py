@@ -25,7 +25,7 @@ from vitbook.library.errors import told
 from vitbook.views import atlas, workplace
 
 pytestmark = pytest.mark.spread
-LIMIT = 4  # seconds a cell, in these books
+LIMIT = 8  # seconds a cell, in these books
 BUILD = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "--keep-going"]
 PLAIN = HEADER + cell("print(6 * 7)")
 posix = pytest.mark.skipif(os.name != "posix", reason="signals, limits and permissions of POSIX")

@@ -105,7 +105,7 @@ def _execute(cache, records: dict[int, str], timeout: int) -> dict[str, str]:
         jobs = {pool.submit(run_chapter, cache, pk, timeout): name for pk, name in records.items()}
         try:
             for job in as_completed(jobs):
-                problem = _problem(job, jobs[job])
+                problem = _keep(cache, job, jobs[job])
                 log.info("  %5.0f s  %s%s", monotonic() - start, jobs[job], " FAILED" if problem else "")
                 if problem:
                     failed[jobs[job]] = problem
@@ -116,8 +116,12 @@ def _execute(cache, records: dict[int, str], timeout: int) -> dict[str, str]:
     return failed
 
 
-def run_chapter(cache, pk: int, timeout: int) -> str:
-    """Run a recorded notebook and keep its outputs in the cache; returns what went wrong, or nothing."""
+class ChapterFailed(Exception):
+    """A cell of a chapter that did not come to its end: where, and why."""
+
+
+def run_chapter(cache, pk: int, timeout: int) -> CacheBundleIn:
+    """Run a recorded notebook, in a worker.  Raises ChapterFailed."""
     chapter = cache.get_project_notebook(pk)
     # Times would go into the cells' metadata, by which the cache knows a notebook again.
     resources = {"metadata": {"path": str(Path(chapter.uri).parent)}}
@@ -128,14 +132,14 @@ def run_chapter(cache, pk: int, timeout: int) -> str:
     try:
         client.execute()
     except CellExecutionError as error:
-        return f"{_place(chapter, started[-1])}: {error}"
+        raise ChapterFailed(f"{_place(chapter, started[-1])}: {error}") from None
     except (CellTimeoutError, DeadKernelError) as error:
         what, todo = ENDED[type(error)]
         source = chapter.nb.cells[started[-1]].source
-        return f"{_place(chapter, started[-1])}: {what.format(timeout)}:\n\n{source}\n\n{todo}"
-    bundle = CacheBundleIn(chapter.nb, chapter.uri, data={"execution_seconds": monotonic() - start})
-    cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
-    return ""
+        raise ChapterFailed(
+            f"{_place(chapter, started[-1])}: {what.format(timeout)}:\n\n{source}\n\n{todo}"
+        ) from None
+    return CacheBundleIn(chapter.nb, chapter.uri, data={"execution_seconds": monotonic() - start})
 
 
 def _place(chapter, cell: int) -> str:
@@ -144,16 +148,22 @@ def _place(chapter, cell: int) -> str:
     return f"{chapter.uri}:{lines[cell]}" if lines else chapter.uri
 
 
-def _problem(job: Future, name: str) -> str:
-    """What `run_chapter` says, or what kept it from saying anything."""
+def _keep(cache, job: Future, name: str) -> str:
+    """Put what a worker ran into the cache, which this process alone writes; returns what went wrong, or nothing.
+
+    The cache bears no two writers: one may take the other's newest record for the oldest, and delete it.
+    """
     try:
-        return job.result()
+        cache.cache_notebook_bundle(job.result(), check_validity=False, overwrite=True)
+    except ChapterFailed as failure:
+        return str(failure)
     except Exception as error:  # a full disk, a worker that was killed, a kernel that does not start
         return f"{name} could not be run: {type(error).__name__}: {error}"
+    return ""
 
 
 def _end_with_the_build() -> None:
-    """In a worker: end when the build ends, even killed, so that nobody writes into the cache of the next one."""
+    """In a worker: end when the build ends, even killed, and take the kernel along."""
 
     def watch() -> None:
         parent_process().join()
