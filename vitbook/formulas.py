@@ -53,9 +53,6 @@ def _read(formula: str) -> ast.expr:
 
 
 def _value(node: ast.expr, letters: Mapping[str, Any], formula: str) -> Any:
-    def of(*nodes: ast.expr) -> list[Any]:
-        return [_value(each, letters, formula) for each in nodes]
-
     match node:
         case ast.Constant(value=int(number)) if not isinstance(number, bool):
             return number
@@ -65,11 +62,11 @@ def _value(node: ast.expr, letters: Mapping[str, Any], formula: str) -> Any:
             return letters[letter]
         case ast.BinOp(left=left, op=sign, right=right) | ast.Compare(left=left, ops=[sign], comparators=[right]):
             if type(sign) in _SIGNS:
-                return _SIGNS[type(sign)](*of(left, right))
+                return _SIGNS[type(sign)](_value(left, letters, formula), _value(right, letters, formula))
         case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return -of(inner)[0]
+            return -_value(inner, letters, formula)
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
-            return _FUNCTIONS[name](*of(*arguments))
+            return _FUNCTIONS[name](*(_value(argument, letters, formula) for argument in arguments))
     raise ValueError(f"{ast.unparse(node)} has no meaning in a formula, and {formula!r} holds it")
 
 

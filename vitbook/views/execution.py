@@ -136,9 +136,7 @@ def run_chapter(cache, pk: int, timeout: int) -> CacheBundleIn:
     except (CellTimeoutError, DeadKernelError) as error:
         what, todo = ENDED[type(error)]
         source = chapter.nb.cells[started[-1]].source
-        raise ChapterFailed(
-            f"{_place(chapter, started[-1])}: {what.format(timeout)}:\n\n{source}\n\n{todo}"
-        ) from None
+        raise ChapterFailed(f"{_place(chapter, started[-1])}: {what.format(timeout)}:\n\n{source}\n\n{todo}") from None
     return CacheBundleIn(chapter.nb, chapter.uri, data={"execution_seconds": monotonic() - start})
 
 
