@@ -25,10 +25,14 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """For `--dist loadgroup`: a file's tests share what they set up, so they stay together; visits to pages share nothing."""
+    """For `--dist loadgroup`: a file's tests share what they set up, so they stay together; visits to pages share nothing.
+
+    The long files come first and what may be spread comes last, so that all workers end at the same time.
+    """
     for item in items:
         if not item.get_closest_marker("spread"):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    items.sort(key=lambda item: bool(item.get_closest_marker("spread")) - bool(item.get_closest_marker("lab")))
 
 
 @pytest.fixture(scope="session")
