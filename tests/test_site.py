@@ -162,13 +162,43 @@ def test_a_policy_names_the_inline_scripts_of_its_page_and_no_data():
 def test_scripts_of_the_head_wait_and_keep_their_order():
     page = (
         '<head><script src="a/documentation_options.js"></script><script src="b.js"></script><script>let a</script>'
-        '<script defer src="c.js"></script><script defer src="x/scripts/fontawesome.js?d=1"></script></head>'
+        '<script defer src="c.js"></script><script defer src="x/scripts/fontawesome.js?d=1"></script>'
+        '<script defer="defer" src="../_static/vendor/mathjax/tex-mml-chtml.js?v=1"></script></head>'
         '<script src="d.js"></script>'
     )
     assert leaner.lean_page(page) == (
         '<head><script src="a/documentation_options.js"></script><script defer src="b.js"></script><script>let a</script>'
         '<script defer src="c.js"></script></head><script src="d.js"></script>'
     )
+
+
+def test_a_style_sheet_keeps_what_a_page_or_a_script_may_hold():
+    css = """
+    .used, .not-used > p, p.used:not(.not-used) { a: b }  /* words */
+    #nowhere { a: b }
+    @media print { .not-used { a: b } .late:is(.not-used, em) { a: url("x,y") } }
+    @supports (a: b) { .not-used { a: b } }
+    .md\\:used, [class*="not-used"], mjx-math::before { a: b }
+    @font-face { font-family: none }
+    @keyframes none { from { a: b } }
+    """
+    lean = leaner.without_unused(css, {"used", "late", "md"})
+    assert (
+        lean.split()
+        == (
+            '.used, p.used:not(.not-used) { a: b } @media print { .late:is(.not-used, em) { a: url("x,y") } } '
+            '.md\\:used, [class*="not-used"], mjx-math::before { a: b } '
+            "@font-face { font-family: none } @keyframes none { from { a: b } }"
+        ).split()
+    )
+
+
+def test_the_words_of_a_site_are_those_of_its_pages_and_its_scripts(tmp_path):
+    for name in ("scripts/theme.js", "vendor/mathjax/maths.js", "attn/maps.js"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"e.classList.add('{Path(name).stem}-on')")
+    words = leaner.words_of(tmp_path, ['<p class="a-1 b_2">'])
+    assert {"a-1", "b_2", "theme-on"} <= words and not {"maths-on", "maps-on"} & words
 
 
 def test_a_style_sheet_keeps_the_icons_in_use_and_only_those():

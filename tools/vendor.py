@@ -121,7 +121,7 @@ def licence_of(package: str) -> Path:
 
 
 def bundle_widgets(scratch: Path) -> None:
-    """One script with the widgets of ipywidgets and anywidget, from the sources in tools/widgets.
+    """One script with the widgets of ipywidgets and anywidget, and their style sheet, from the sources in tools/widgets.
 
     anywidget's front end ships in its Python package; taking it from there keeps the two in step.
     """
@@ -131,12 +131,12 @@ def bundle_widgets(scratch: Path) -> None:
     run(["npm", "ci", "--silent", "--ignore-scripts"])
     copy(installed("anywidget", "anywidget/nbextension/index.js"), folder / "built" / "anywidget.js")
     esbuild = ["node_modules/.bin/esbuild", "--bundle", "--minify", "--log-level=warning", "--legal-comments=none"]
-    run([*esbuild, "styles.css", "--outfile=built/styles.css"])
-    aliases = [f"--alias:{name}=./built/{name}" for name in ("anywidget.js", "styles.css")]
-    aliases.append("--alias:sanitize-html=./escape.js")
-    options = ["--format=iife", "--inject:./amd.js", "--loader:.css=text", "--metafile=built/meta.json"]
+    run([*esbuild, "styles.css", "--outfile=built/widgets.css"])
+    aliases = ["--alias:anywidget.js=./built/anywidget.js", "--alias:sanitize-html=./escape.js"]
+    options = ["--format=iife", "--inject:./amd.js", "--metafile=built/meta.json"]
     run([*esbuild, "entry.js", *options, *aliases, "--outfile=built/widgets.js"])
-    copy(folder / "built" / "widgets.js", VENDOR / "widgets.js")
+    for name in ("widgets.js", "widgets.css"):
+        copy(folder / "built" / name, VENDOR / name)
     bundled = licences(folder, json.loads((folder / "built" / "meta.json").read_text())["inputs"])
     (VENDOR / "licences").mkdir(parents=True, exist_ok=True)
     (VENDOR / "licences" / "widgets.txt").write_text(bundled, encoding="utf-8")

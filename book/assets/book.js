@@ -1,8 +1,7 @@
-// What the pages need beyond the theme: widgets come when they are near, regions that scroll can be reached by keyboard, and
-// search says where it cannot work.
+// What the pages need beyond the theme: widgets and formulas come when they are near, regions that scroll can be reached by
+// keyboard, and search says where it cannot work.
 (function () {
-  const WIDGETS = new URL("vendor/widgets.js", document.currentScript.src).href;
-  const NEAR = "800px";
+  const HERE = document.currentScript.src;
 
   const SCROLLS = ".vb-frame, div.math mjx-container, .cell_output .output, div.highlight pre, .pst-scrollable-table-container, .vb-shapes > p";
 
@@ -27,22 +26,37 @@
     waiting = setTimeout(reach, 150);
   }
 
-  // Most of what a page with widgets loads is their script: it waits until one of them is near, the reader does something, or the
-  // page is printed.
-  function bringWidgets() {
-    const views = document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]');
-    if (!views.length) return;
-    const watch = new IntersectionObserver((seen) => seen.some((place) => place.isIntersecting) && load(), { rootMargin: NEAR });
+  // Most of what a page loads are two scripts, for widgets and for formulas. Each waits until one of the places that need it is near,
+  // the reader does something, the page is printed, or for a while.
+  function bring(script, places, { near, after }, done) {
+    if (!places.length) return;
+    const watch = new IntersectionObserver((seen) => seen.some((place) => place.isIntersecting) && load(), { rootMargin: near });
     const signs = ["pointerdown", "keydown", "beforeprint"];
     function load() {
       watch.disconnect();
+      clearTimeout(patience);
       for (const sign of signs) removeEventListener(sign, load);
-      const script = document.createElement("script");
-      script.src = WIDGETS;
-      document.head.append(script);
+      const element = document.createElement("script");
+      element.src = new URL(script, HERE).href;
+      element.onload = done;
+      document.head.append(element);
     }
-    for (const view of views) watch.observe(view.parentElement);
+    for (const place of places) watch.observe(place);
     for (const sign of signs) addEventListener(sign, load);
+    const patience = setTimeout(load, after);
+  }
+
+  function bringWidgets() {
+    const views = document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]');
+    bring("vendor/widgets.js", [...views].map((view) => view.parentElement), { near: "800px", after: 20000 });
+  }
+
+  function bringMaths() {
+    const formulas = document.querySelectorAll(".bd-article .math");
+    bring("vendor/mathjax/tex-mml-chtml.js", formulas, { near: "400px", after: 10000 }, () => {
+      MathJax.Hub = MathJax.config.Hub; // which widgets that came first have put there
+      MathJax.startup.promise.then(reachSoon);
+    });
   }
 
   // ipywidgets gives the handle of a slider a role and a place in the tab order, but no name.
@@ -104,9 +118,9 @@
   document.addEventListener("DOMContentLoaded", () => {
     explainSearch();
     bringWidgets();
+    bringMaths();
     if (typeof Search !== "undefined") readExcerpts();
     const article = document.querySelector(".bd-article");
     if (article) new MutationObserver(() => { nameSliders(); reachSoon(); }).observe(article, { childList: true, subtree: true });
-    if (window.MathJax && window.MathJax.startup) window.MathJax.startup.promise.then(reachSoon);
   });
 })();

@@ -8,7 +8,6 @@ import { MessageLoop } from "@lumino/messaging";
 import { Widget } from "@lumino/widgets";
 import { amd } from "./amd.js";
 import "anywidget.js";
-import styles from "styles.css";
 
 const MODULES = { "@jupyter-widgets/base": base, "@jupyter-widgets/controls": controls, anywidget: amd.anywidget(base) };
 const SILENT = { on_close() {}, on_msg() {}, close() {}, send() {} };
@@ -31,11 +30,11 @@ class PageManager extends ManagerBase {
 
 const carried = (kind) => document.querySelectorAll(`script[type="application/vnd.jupyter.widget-${kind}+json"]`);
 
-async function show(manager, tag) {
+async function show(manager, model, tag) {
   const place = document.createElement("div");
   place.className = "widget-subarea";
   tag.before(place);
-  const view = await manager.create_view(await manager.get_model(JSON.parse(tag.textContent).model_id));
+  const view = await manager.create_view(await manager.get_model(model));
   Widget.attach(view.luminoWidget, place);
   addEventListener("resize", () => MessageLoop.postMessage(view.luminoWidget, Widget.ResizeMessage.UnknownSize));
 }
@@ -45,22 +44,26 @@ function setLabels() {
   const MathJax = (window.MathJax = window.MathJax || {});
   const Queue = (task) => {
     const typesets = Array.isArray(task) && task[0] === "Typeset";
-    if (typesets && MathJax.typesetPromise) MathJax.typesetPromise([task[2]]);
+    if (typesets && window.MathJax.typesetPromise) window.MathJax.typesetPromise([task[2]]);
   };
   MathJax.Hub = { Config() {}, Queue };
 }
 
 async function start() {
   setLabels();
-  const style = document.createElement("style");
-  style.textContent = styles;
-  document.head.prepend(style);
   for (const state of carried("state")) {
     const manager = new PageManager();
+    await pause();
     await manager.set_state(JSON.parse(state.textContent));
-    await Promise.all([...carried("view")].filter((tag) => manager.has_model(JSON.parse(tag.textContent).model_id)).map((tag) => show(manager, tag)));
+    for (const tag of carried("view")) {
+      const model = JSON.parse(tag.textContent).model_id;
+      if (manager.has_model(model)) await pause().then(() => show(manager, model, tag));
+    }
   }
 }
+
+// Lets the browser answer the reader between one widget and the next.
+const pause = () => new Promise((done) => setTimeout(done));
 
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
 else start();

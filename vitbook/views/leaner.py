@@ -2,8 +2,8 @@
 
 The theme loads all of Font Awesome, 1.5 MB of script that turns a dozen icons into pictures. Its style sheet can show the same
 icons from a font, so the script goes, the font keeps the dozen, and the style sheet loses the rules for the other two thousand.
-A page asks for one style sheet instead of eleven, its scripts run once it has been read, and the search's index comes with the
-search.
+A page asks for one style sheet instead of a dozen, without the rules for what no page holds; its scripts run once it has been
+read, and the search's index comes with the search.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
+import tinycss2
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 
@@ -27,6 +29,7 @@ _ICON_NAME = re.compile(r"\bfa-[a-z0-9-]+")
 _CODE = re.compile(r"\\([ef][0-9a-f]{3})\b|([\ue000-\uf8ff])")
 _FONT_SOURCE = re.compile(r"\.woff2\) format\(\"woff2\"\)(?:,\s*url\([^)]*\.ttf\) format\(\"truetype\"\))?")
 _FONT_SCRIPT = re.compile(r"\s*<script[^>]*scripts/fontawesome\.js[^>]*></script>")
+_MATHS_SCRIPT = re.compile(r"\s*<script[^>]*/vendor/mathjax/[^>]*></script>")
 _SEARCH_SCRIPT = re.compile(r"\s*<script[^>]*[\"/](?:searchtools|language_data|searchindex)\.js[^>]*></script>")
 _PRELOAD = re.compile(r"\s*<link rel=\"preload\" as=\"script\"[^>]*>")
 _HEAD_SCRIPT = re.compile(r"<script(?P<attributes>[^>]*\bsrc=[^>]*)></script>")
@@ -34,6 +37,8 @@ _HEAD_SCRIPT = re.compile(r"<script(?P<attributes>[^>]*\bsrc=[^>]*)></script>")
 AT_ONCE = ("documentation_options.js",)
 
 JOINED = "sheets.css"
+NESTING = ("media", "supports", "container", "layer")  # at-rules that hold rules
+_WORD = re.compile(r"[\w-]+")
 _SHEET_LINK = re.compile(
     r"\s*<link\b(?=[^>]*rel=\"stylesheet\")[^>]*href=\"(?P<root>[./]*)_static/(?P<name>[^\"?]+)[^\"]*\"[^>]*>"
 )
@@ -44,9 +49,10 @@ _URL = re.compile(r"url\((?P<quote>[\"']?)(?!data:|#|/|https?:)(?P<path>[^\"')]+
 def lean_page(html: str, searches: bool = False) -> str:
     """The page without Font Awesome's script; the scripts of its head run in their order, after the page has been read.
 
-    Only a page that ``searches`` keeps the scripts and the index of the search.
+    MathJax is left to book.js, which brings it when a formula is near.  Only a page that ``searches`` keeps the scripts and the
+    index of the search.
     """
-    head, end, body = _PRELOAD.sub("", _FONT_SCRIPT.sub("", html)).partition("</head>")
+    head, end, body = _PRELOAD.sub("", _MATHS_SCRIPT.sub("", _FONT_SCRIPT.sub("", html))).partition("</head>")
     if not searches:
         head = _SEARCH_SCRIPT.sub("", head)
     return _HEAD_SCRIPT.sub(_deferred, head) + end + body
@@ -65,9 +71,11 @@ def with_one_sheet(html: str, version: str) -> str:
     return first + link + _SHEET_LINK.sub("", rest)
 
 
-def join_sheets(static: Path, names: tuple[str, ...]) -> str:
-    """Write these style sheets as one, which begins with their names, and return a short hash of it."""
-    joined = "\n".join([f"/* {' '.join(names)} */", *(_whole(static / name, static) for name in names)])
+def join_sheets(static: Path, names: tuple[str, ...], pages: Iterable[str]) -> str:
+    """Write what the pages need of these style sheets as one, which begins with their names, and return a short hash of it."""
+    words = words_of(static, pages)
+    sheets = (without_unused(_whole(static / name, static), words) for name in names)
+    joined = "\n".join([f"/* {' '.join(names)} */", *sheets])
     (static / JOINED).write_text(joined, encoding="utf-8")
     return hashlib.sha256(joined.encode()).hexdigest()[:8]
 
@@ -76,6 +84,55 @@ def joined_before(static: Path) -> tuple[str, ...]:
     """The style sheets that an earlier build has joined."""
     file = static / JOINED
     return tuple(file.read_text(encoding="utf-8").splitlines()[0].split()[1:-1]) if file.is_file() else ()
+
+
+def words_of(static: Path, pages: Iterable[str]) -> set[str]:
+    """Every word of the pages and of the scripts that change them: a class that is not among them is on no page, ever."""
+    own = (
+        path for path in static.rglob("*.js") if not {"mathjax", "attn"} & set(path.parts)
+    )  # these two style nothing of ours
+    texts = [*pages, *(path.read_text(encoding="utf-8") for path in own)]
+    return {word for text in texts for word in _WORD.findall(text)}
+
+
+def without_unused(css: str, words: set[str]) -> str:
+    """The style sheet without the selectors that ask for a class or an id that is not among the words."""
+    return "\n".join(_used(tinycss2.parse_stylesheet(css, skip_comments=True, skip_whitespace=True), words))
+
+
+def _used(rules: list, words: set[str]) -> Iterator[str]:
+    for rule in rules:
+        if rule.type == "qualified-rule":
+            selectors = [
+                tinycss2.serialize(each).strip() for each in _alternatives(rule.prelude) if _names(each) <= words
+            ]
+            if selectors:
+                yield f"{', '.join(selectors)} {{{tinycss2.serialize(rule.content)}}}"
+        elif rule.type == "at-rule" and rule.lower_at_keyword in NESTING and rule.content is not None:
+            inner = list(_used(tinycss2.parse_rule_list(rule.content, skip_comments=True, skip_whitespace=True), words))
+            if inner:
+                yield "\n".join([f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{", *inner, "}"])
+        else:
+            yield rule.serialize()
+
+
+def _alternatives(prelude: list) -> Iterator[list]:
+    """The selectors of a rule, which commas part."""
+    selector = []
+    for token in prelude:
+        if token == ",":
+            yield selector
+            selector = []
+        else:
+            selector.append(token)
+    yield selector
+
+
+def _names(selector: list) -> set[str]:
+    """The words of the classes and ids that a selector asks for; what stands in brackets may be an alternative, or what must not be."""
+    named = [token.value for before, token in pairwise(selector) if before == "." and token.type == "ident"]
+    named += [token.value for token in selector if token.type == "hash"]
+    return {word for name in named for word in _WORD.findall(name)}
 
 
 def _whole(sheet: Path, static: Path) -> str:

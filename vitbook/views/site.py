@@ -183,7 +183,7 @@ def finish_pages(app: Sphinx, error: Exception | None) -> None:
     fresh = {path: html for path, html in pages.items() if "Content-Security-Policy" not in html}
     # A page that only leads to another has no style sheet, and may come first.
     sheets = next(filter(None, map(leaner.sheets_of, fresh.values())), leaner.joined_before(static))
-    version = leaner.join_sheets(static, sheets)
+    version = leaner.join_sheets(static, sheets, pages.values())
     for path, html in fresh.items():
         html = leaner.lean_page(html, searches=path.name == "search.html")
         if sheets and leaner.sheets_of(html) == sheets:
