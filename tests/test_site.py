@@ -172,6 +172,23 @@ def test_scripts_of_the_head_wait_and_keep_their_order():
     )
 
 
+@pytest.mark.browser
+@pytest.mark.parametrize("system", ["light", "dark"])
+@pytest.mark.parametrize("chosen", ["", "auto", "light", "dark"])
+def test_light_or_dark_is_settled_before_anything_is_drawn(site, browser, system, chosen):
+    """Without the theme's own scripts, which come late; what was chosen before goes before what the system asks for."""
+    context = browser.new_context(color_scheme=system)
+    context.add_init_script(f"localStorage.setItem('theme', 'old'); localStorage.setItem('mode', '{chosen}')")
+    page = context.new_page()
+    page.route("**/*.js*", lambda route: route.abort())
+    page.goto((site / "404.html").as_uri(), wait_until="commit")
+    page.wait_for_selector("h1", state="attached")
+    assert page.evaluate("document.documentElement.dataset.theme") == (
+        chosen if chosen in ("light", "dark") else system
+    )
+    context.close()
+
+
 def test_a_style_sheet_keeps_what_a_page_or_a_script_may_hold():
     css = """
     .used, .not-used > p, p.used:not(.not-used) { a: b }  /* words */

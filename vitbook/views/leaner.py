@@ -33,6 +33,10 @@ _MATHS_SCRIPT = re.compile(r"\s*<script[^>]*/vendor/mathjax/[^>]*></script>")
 _SEARCH_SCRIPT = re.compile(r"\s*<script[^>]*[\"/](?:searchtools|language_data|searchindex)\.js[^>]*></script>")
 _PRELOAD = re.compile(r"\s*<link rel=\"preload\" as=\"script\"[^>]*>")
 _HEAD_SCRIPT = re.compile(r"<script(?P<attributes>[^>]*\bsrc=[^>]*)></script>")
+# The theme starts as "auto" and learns only at its end what that is: a flash of the other theme, and every style computed twice.
+_THEME = 'localStorage.getItem("theme") || "auto"'
+_SYSTEM = 'matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"'
+_CHOSEN = f'["light", "dark"].find((theme) => theme === localStorage.getItem("mode")) || ({_SYSTEM})'
 # Scripts of the head that say what others use at once: documentation_options.js defines what inline scripts then change.
 AT_ONCE = ("documentation_options.js",)
 
@@ -49,10 +53,11 @@ _URL = re.compile(r"url\((?P<quote>[\"']?)(?!data:|#|/|https?:)(?P<path>[^\"')]+
 def lean_page(html: str, searches: bool = False) -> str:
     """The page without Font Awesome's script; the scripts of its head run in their order, after the page has been read.
 
-    MathJax is left to book.js, which brings it when a formula is near.  Only a page that ``searches`` keeps the scripts and the
-    index of the search.
+    MathJax is left to book.js, which brings it when a formula is near; light or dark is settled before anything is drawn.  Only a
+    page that ``searches`` keeps the scripts and the index of the search.
     """
     head, end, body = _PRELOAD.sub("", _MATHS_SCRIPT.sub("", _FONT_SCRIPT.sub("", html))).partition("</head>")
+    head = head.replace(_THEME, _CHOSEN)
     if not searches:
         head = _SEARCH_SCRIPT.sub("", head)
     return _HEAD_SCRIPT.sub(_deferred, head) + end + body
