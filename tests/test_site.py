@@ -196,18 +196,51 @@ def test_a_style_sheet_keeps_what_a_page_or_a_script_may_hold():
     @media print { .not-used { a: b } .late:is(.not-used, em) { a: url("x,y") } }
     @supports (a: b) { .not-used { a: b } }
     .md\\:used, [class*="not-used"], mjx-math::before { a: b }
+    .late-used .late-not-used { a: b } .late-md-used { a: b }
     @font-face { font-family: none }
     @keyframes none { from { a: b } }
     """
-    lean = leaner.without_unused(css, {"used", "late", "md"})
+    lean = leaner.without_unused(css, {"used", "late", "md", "late-md-"})
     assert (
         lean.split()
         == (
             '.used, p.used:not(.not-used) { a: b } @media print { .late:is(.not-used, em) { a: url("x,y") } } '
             '.md\\:used, [class*="not-used"], mjx-math::before { a: b } '
-            "@font-face { font-family: none } @keyframes none { from { a: b } }"
+            ".late-md-used { a: b } @font-face { font-family: none } @keyframes none { from { a: b } }"
         ).split()
     )
+
+
+# The look of everything on the page with its own style sheet, then what differs with the whole one.
+SAME_LOOK = """async (whole) => {
+  const elements = [...document.querySelectorAll('body *')].filter((e) => !e.closest('mjx-math, svg *'));
+  const NAMES = ['display', 'position', 'width', 'height', 'marginTop', 'marginLeft', 'paddingTop', 'paddingLeft', 'color', 'boxShadow',
+    'backgroundColor', 'backgroundImage', 'borderTopWidth', 'borderTopColor', 'fontFamily', 'fontSize', 'fontWeight', 'opacity',
+    'overflowX', 'cursor', 'visibility', 'textDecorationLine', 'content'];
+  const look = (e) => ['', '::before', '::after'].map((part) => {
+    const style = getComputedStyle(e, part);
+    return NAMES.map((name) => style[name]).join(';');
+  });
+  const before = elements.map(look);
+  const link = document.querySelector('link[href*="sheets.css"]');
+  await new Promise((done) => { link.onload = done; link.href = whole; });
+  await new Promise((done) => setTimeout(done, 500));  // fonts of icons come once more
+  return elements.filter((e, i) => look(e).join() !== before[i].join()).map((e) => e.outerHTML.slice(0, 100)).slice(0, 5);
+}"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["book/intro", "book/counting"])
+def test_nothing_looks_as_it_would_not_with_the_whole_style_sheet(site, serve, visit, name):
+    """Widgets are the ones that put names of classes together."""
+    static = site / "_static"
+    whole = "".join(leaner._whole(static / sheet, static) for sheet in leaner.joined_before(static))
+    assert len(whole) > 1.5 * (static / leaner.JOINED).stat().st_size
+    seen = visit(f"{serve(site)}/{name}.html", reduced_motion="reduce")
+    seen.page.route("**/whole.css", lambda route: route.fulfill(body=whole, content_type="text/css"))
+    seen.page.wait_for_selector(".widget-subarea > *", state="attached")
+    seen.page.wait_for_timeout(500)
+    assert seen.page.evaluate(SAME_LOOK, f"{serve(site)}/_static/whole.css") == []
 
 
 def test_the_words_of_a_site_are_those_of_its_pages_and_its_scripts(tmp_path):

@@ -12,7 +12,25 @@ import "anywidget.js";
 const MODULES = { "@jupyter-widgets/base": base, "@jupyter-widgets/controls": controls, anywidget: amd.anywidget(base) };
 const SILENT = { on_close() {}, on_msg() {}, close() {}, send() {} };
 
+// Lets the browser answer the reader between one piece of work and the next, as soon as they have taken a frame's time.
+let rested = performance.now();
+async function breathe() {
+  if (performance.now() - rested < 16) return;
+  await new Promise((done) => setTimeout(done));
+  rested = performance.now();
+}
+
 class PageManager extends ManagerBase {
+  async _make_model(options, state) {
+    await breathe();
+    return super._make_model(options, state);
+  }
+
+  async create_view(model, options) {
+    await breathe();
+    return super.create_view(model, options);
+  }
+
   async loadClass(name, module) {
     if (!MODULES[module]?.[name]) throw new Error(`a widget needs ${name} of ${module}, which this page does not carry`);
     return MODULES[module][name];
@@ -50,20 +68,17 @@ function setLabels() {
 }
 
 async function start() {
+  rested = 0; // this script has just been read, which takes longest of all
   setLabels();
   for (const state of carried("state")) {
     const manager = new PageManager();
-    await pause();
     await manager.set_state(JSON.parse(state.textContent));
     for (const tag of carried("view")) {
       const model = JSON.parse(tag.textContent).model_id;
-      if (manager.has_model(model)) await pause().then(() => show(manager, model, tag));
+      if (manager.has_model(model)) await show(manager, model, tag);
     }
   }
 }
-
-// Lets the browser answer the reader between one widget and the next.
-const pause = () => new Promise((done) => setTimeout(done));
 
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
 else start();

@@ -109,7 +109,7 @@ def _used(rules: list, words: set[str]) -> Iterator[str]:
     for rule in rules:
         if rule.type == "qualified-rule":
             selectors = [
-                tinycss2.serialize(each).strip() for each in _alternatives(rule.prelude) if _names(each) <= words
+                tinycss2.serialize(each).strip() for each in _alternatives(rule.prelude) if _may_match(each, words)
             ]
             if selectors:
                 yield f"{', '.join(selectors)} {{{tinycss2.serialize(rule.content)}}}"
@@ -133,11 +133,17 @@ def _alternatives(prelude: list) -> Iterator[list]:
     yield selector
 
 
-def _names(selector: list) -> set[str]:
-    """The words of the classes and ids that a selector asks for; what stands in brackets may be an alternative, or what must not be."""
+def _may_match(selector: list, words: set[str]) -> bool:
+    """Whether all classes and ids that a selector asks for may be there; in brackets stand alternatives, or what must not be."""
     named = [token.value for before, token in pairwise(selector) if before == "." and token.type == "ident"]
     named += [token.value for token in selector if token.type == "hash"]
-    return {word for name in named for word in _WORD.findall(name)}
+    return all(_may_be(word, words) for name in named for word in _WORD.findall(name))
+
+
+def _may_be(word: str, words: set[str]) -> bool:
+    """Whether a word is there, or put together by a script: "noUi-" + "handle"."""
+    cuts = (found.end() for found in re.finditer("-", word))
+    return word in words or any({word[:cut], word[cut:]} <= words for cut in cuts)
 
 
 def _whole(sheet: Path, static: Path) -> str:
