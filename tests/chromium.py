@@ -11,13 +11,17 @@ LOCAL_SCHEMES = ("file", "data", "blob", "about")
 
 # Formulas are set, every widget view on the page is drawn, and a frame has passed since.
 SETTLED = """async () => {
-  if (window.MathJax?.startup?.promise) await window.MathJax.startup.promise;
+  const start = performance.now();
+  const until = async (done) => { while (!done() && performance.now() - start < 20000) await new Promise(r => setTimeout(r, 50)); };
   window.dispatchEvent(new Event('beforeprint'));  // formulas and widgets further down would wait until they are near
-  if (window.MathJax?.startup?.document) await window.MathJax.startup.document.lazyTypesetAll();
+  if (document.querySelector('.bd-article .math')) {
+    await until(() => window.MathJax?.startup?.promise);
+    await window.MathJax.startup.promise;
+    await window.MathJax.startup.document.lazyTypesetAll();
+  }
   const views = document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]').length;
   const drawn = () => document.querySelectorAll('.widget-subarea .jupyter-widgets, .widget-subarea .lm-Widget > *').length;
-  const start = performance.now();
-  while (views && !drawn() && performance.now() - start < 20000) await new Promise(r => setTimeout(r, 50));
+  await until(() => drawn() >= Math.min(views, 1));
   const frame = new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
   await Promise.race([frame, new Promise(r => setTimeout(r, 5000))]);
   return views && !drawn() ? `${views} widget views and none drawn` : '';

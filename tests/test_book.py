@@ -92,9 +92,11 @@ def test_style_sheets_load_from_the_site_itself(site):
 
 def test_code_has_its_colours_in_both_themes(site):
     """The theme writes them at the end of the build, and the sheet that the pages load is joined after that."""
-    colours = (site / "_static" / "pygments.css").read_text(encoding="utf-8")
-    assert 'html[data-theme="dark"] .highlight' in colours
-    assert colours in (site / "_static" / "sheets.css").read_text(encoding="utf-8")
+    written, loaded = ((site / "_static" / name).read_text(encoding="utf-8") for name in ("pygments.css", "sheets.css"))
+    for theme in ("light", "dark"):
+        for kind in ("k", "n", "o", "s2", "c1", "mi"):
+            rule = rf'html\[data-theme="{theme}"\] \.highlight \.{kind} \{{ *(color: #\w+)'
+            assert re.search(rule, loaded)[1] == re.search(rule, written)[1]
 
 
 # What a careless cell leaves behind: a path of the machine that built the page, a progress bar, a warning, a memory address.

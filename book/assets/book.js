@@ -9,6 +9,7 @@
   function reach() {
     const regions = [...document.querySelectorAll(SCROLLS)].map((region) => [region, region.scrollWidth > region.clientWidth + 1]);
     for (const [region, scrolls] of regions) { // all are measured before the first is changed
+      region.toggleAttribute("data-vb-wide", scrolls); // book.css shows that there is more
       if (scrolls && !region.hasAttribute("tabindex")) {
         region.tabIndex = 0;
         region.setAttribute("role", "group");
