@@ -10,7 +10,7 @@ VENV        := .venv
 BIN         := $(VENV)/bin
 SITE        := _build/html
 READY       := $(VENV)/.installed
-PYTEST      := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+PYTEST      := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help install book test lint lab lab-settings serve fetch clean
@@ -33,9 +33,9 @@ book: $(READY)       ## build the book, strictly: every chapter runs afresh, err
 	$(BIN)/jupyter-book build . --all -W --keep-going
 
 test: lint           ## lint, unit tests, the strict build, then every page in a real browser
-	OMP_NUM_THREADS=1 $(PYTEST) -m "not book and not browser"
+	$(PYTEST) -m "not book and not browser"
 	$(MAKE) book
-	VITBOOK_SITE=$(SITE) OMP_NUM_THREADS=1 $(PYTEST) -m "book or browser"
+	VITBOOK_SITE=$(SITE) $(PYTEST) -m "book or browser"
 
 lint: $(READY)       ## ruff, and the vendored files against their table
 	$(BIN)/ruff check .

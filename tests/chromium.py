@@ -20,11 +20,11 @@ SETTLED = """async () => {
     await window.MathJax.startup.document.lazyTypesetAll();
   }
   const views = document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]').length;
-  const drawn = () => document.querySelectorAll('.widget-subarea .jupyter-widgets, .widget-subarea .lm-Widget > *').length;
-  await until(() => drawn() >= Math.min(views, 1));
+  const drawn = () => document.querySelectorAll('.widget-subarea > *').length;
+  await until(() => drawn() >= views);
   const frame = new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
   await Promise.race([frame, new Promise(r => setTimeout(r, 5000))]);
-  return views && !drawn() ? `${views} widget views and none drawn` : '';
+  return drawn() < views ? `${views} widget views and ${drawn()} drawn` : '';
 }"""
 
 

@@ -13,7 +13,7 @@ const MODULES = { "@jupyter-widgets/base": base, "@jupyter-widgets/controls": co
 const SILENT = { on_close() {}, on_msg() {}, close() {}, send() {} };
 
 // Lets the browser answer the reader between one piece of work and the next, as soon as they have taken a frame's time.
-let rested = performance.now();
+let rested = 0; // never yet: this script has just been read, which takes longest of all
 async function breathe() {
   if (performance.now() - rested < 16) return;
   await new Promise((done) => setTimeout(done));
@@ -48,11 +48,11 @@ class PageManager extends ManagerBase {
 
 const carried = (kind) => document.querySelectorAll(`script[type="application/vnd.jupyter.widget-${kind}+json"]`);
 
-async function show(manager, model, tag) {
+async function show(manager, tag) {
   const place = document.createElement("div");
   place.className = "widget-subarea";
   tag.before(place);
-  const view = await manager.create_view(await manager.get_model(model));
+  const view = await manager.create_view(await manager.get_model(JSON.parse(tag.textContent).model_id));
   Widget.attach(view.luminoWidget, place);
   addEventListener("resize", () => MessageLoop.postMessage(view.luminoWidget, Widget.ResizeMessage.UnknownSize));
 }
@@ -68,15 +68,11 @@ function setLabels() {
 }
 
 async function start() {
-  rested = 0; // this script has just been read, which takes longest of all
   setLabels();
   for (const state of carried("state")) {
     const manager = new PageManager();
     await manager.set_state(JSON.parse(state.textContent));
-    for (const tag of carried("view")) {
-      const model = JSON.parse(tag.textContent).model_id;
-      if (manager.has_model(model)) await show(manager, model, tag);
-    }
+    await Promise.all([...carried("view")].filter((tag) => manager.has_model(JSON.parse(tag.textContent).model_id)).map((tag) => show(manager, tag)));
   }
 }
 

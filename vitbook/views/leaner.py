@@ -93,9 +93,8 @@ def joined_before(static: Path) -> tuple[str, ...]:
 
 def words_of(static: Path, pages: Iterable[str]) -> set[str]:
     """Every word of the pages and of the scripts that change them: a class that is not among them is on no page, ever."""
-    own = (
-        path for path in static.rglob("*.js") if not {"mathjax", "attn"} & set(path.parts)
-    )  # these two style nothing of ours
+    foreign = {"mathjax", "attn"}  # scripts in these folders style nothing of ours
+    own = (path for path in static.rglob("*.js") if not foreign & set(path.relative_to(static).parts))
     texts = [*pages, *(path.read_text(encoding="utf-8") for path in own)]
     return {word for text in texts for word in _WORD.findall(text)}
 
