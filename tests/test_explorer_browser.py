@@ -644,7 +644,8 @@ OPEN_ALL = """() => {
 }"""
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (375, "dark")])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 375])
 def test_axe_finds_nothing_in_an_explorer_with_everything_open(served, visit, theme, width):
     from test_browser import STICKS_OUT, violations
 

@@ -150,10 +150,16 @@ def test_a_build_that_is_killed_while_chapters_run_takes_its_kernels_along(tmp_p
 
 
 KILLER = '''
-"""In the place of a power cut: the build is gone in the middle of a page that it finishes."""
+"""In the place of a power cut: the build is gone in the middle of a page, of one stage or another."""
 import os, pathlib, signal
 
 WRITE = pathlib.Path.write_text
+
+def at_writing(app, *_):
+    page = pathlib.Path(app.outdir, "book", "a.html")
+    if page.exists():  # the theme has written it: half of it arrived
+        page.write_bytes(page.read_bytes()[:3000])
+        os.kill(os.getpid(), signal.SIGKILL)
 
 def at_finishing(app, error):
     def half(path, text, **options):
@@ -164,7 +170,10 @@ def at_finishing(app, error):
     pathlib.Path.write_text = half
 
 def setup(app):
-    if os.environ.get("KILLED"):
+    stage = os.environ.get("KILLED_AT")
+    if stage == "writing":
+        app.connect("html-page-context", at_writing, priority=999)
+    if stage == "finishing":
         app.connect("build-finished", at_finishing, priority=1)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 '''
@@ -184,25 +193,26 @@ def test_no_half_written_file_is_believed_by_the_next_build(tmp_path):
     config = tmp_path / "_config.yml"
     config.write_text(config.read_text().replace("    extensions:\n", "    extensions:\n    - killer\n"))
 
-    def build(killed: str = "", **options) -> subprocess.CompletedProcess:
-        environment = os.environ | {"PYTHONPATH": str(tmp_path), "KILLED": killed}
+    def build(killed_at: str = "", **options) -> subprocess.CompletedProcess:
+        environment = os.environ | {"PYTHONPATH": str(tmp_path), "KILLED_AT": killed_at}
         done = subprocess.run(BUILD, cwd=tmp_path, env=environment, capture_output=True, text=True, **options)
         assert (tmp_path / "_build" / workplace.UNFINISHED).exists() == (done.returncode != 0)
         return done
 
-    def afresh() -> dict[str, str]:
-        done = build()
-        assert done.returncode == 0 and "starts afresh" in done.stdout, done.stdout[-2000:]
-        return pages_of(tmp_path)
-
     done = build(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000)))
     assert done.returncode == 1 and re.search("Failed to copy.*File too large", done.stderr)
-    whole = afresh()
-    write_page(tmp_path, "b", PLAIN.replace("6 * 7", "'changed'"))
-    assert build("yes").returncode == -signal.SIGKILL
-    assert any(not html.rstrip().endswith("</html>") for html in pages_of(tmp_path).values()), "nothing was cut"
-    mended = afresh()
-    assert mended["a.html"] == whole["a.html"] and "changed" in mended["b.html"]
+    whole = None
+    for stage in ("writing", "finishing", "nothing"):
+        done = build()
+        assert done.returncode == 0 and "starts afresh" in done.stdout, done.stdout[-2000:]
+        whole = whole or pages_of(tmp_path)["a.html"]
+        assert pages_of(tmp_path)["a.html"] == whole
+        if stage == "nothing":
+            break
+        write_page(tmp_path, "b", PLAIN.replace("6 * 7", f"'{stage}'"))
+        assert build(stage).returncode == -signal.SIGKILL
+        assert any(not html.rstrip().endswith("</html>") for html in pages_of(tmp_path).values()), "nothing was cut"
+    assert "finishing" in pages_of(tmp_path)["b.html"]
 
 
 # --- two builds at once ------------------------------------------------------------------------------------

@@ -95,8 +95,9 @@ def test_by_keyboard_alone(opened):
     assert page.locator("details:not([hidden])").first.get_attribute("open") is None
 
 
-@pytest.mark.parametrize(("width", "theme"), [(375, "light"), (900, "dark")])
-def test_on_either_screen_by_the_rules_of_axe(opened, width, theme):
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [375, 900])
+def test_on_every_screen_by_the_rules_of_axe(opened, width, theme):
     from test_browser import violations
 
     seen = opened(width=width, theme=theme)
