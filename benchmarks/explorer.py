@@ -29,7 +29,7 @@ CELLS = [
     "from vitbook import load_checkpoint, preprocess, run\n"
     "from vitbook.maps import attention_map\n"
     "from vitbook.pixels import seen\n"
-    "from vitbook.views.explorer import AttentionExplorer\n"
+    "from vitbook.widgets.explorer.widget import AttentionExplorer\n"
     "checkpoint = load_checkpoint()\n"
     "trace = run(checkpoint, preprocess('chelsea', checkpoint))\n"
     "photograph = seen('chelsea', checkpoint)",

@@ -75,7 +75,7 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
     import numpy as np
     import torch
 
-    from vitbook.numpy_block import vit_encoder_block
+    from vitbook.studies.numpy_block import vit_encoder_block
 
     torch.set_num_threads(options.threads[0])
     (B, N, D), M = options.shape, options.hidden

@@ -63,6 +63,7 @@ def small_book(folder: Path, pages: dict[str, str], repository: str = "") -> Non
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
     config["sphinx"]["config"]["vitbook_prepare"] = False
     config["repository"]["url"] = repository
+    config["sphinx"]["local_extensions"] = {"bookbuild.extension": str(ROOT)}
     (folder / "_config.yml").write_text(yaml.safe_dump(config, sort_keys=False))  # scripts load in their order
     for name, text in pages.items():
         (folder / "book" / f"{name}.md").write_text(text, encoding="utf-8")

@@ -8,10 +8,18 @@ import pytest
 import torch
 from tiny import ODD, Tiny, random_weights, random_x
 
-from vitbook.bias import explained, nearest_is_neighbour, places, read_places, shifted, shuffled, without_positions
 from vitbook.config import ViTConfig
 from vitbook.model import run
 from vitbook.patches import cut
+from vitbook.studies.bias import (
+    explained,
+    nearest_is_neighbour,
+    places,
+    read_places,
+    shifted,
+    shuffled,
+    without_positions,
+)
 
 WIDE = ViTConfig(H=35, W=50, P=5, D=88, L=1, heads=2, M=9)  # 7 x 10 patches, D > N
 

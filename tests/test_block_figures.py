@@ -6,12 +6,12 @@ import re
 
 import numpy as np
 
-from vitbook import pencil
-from vitbook.numpy_block import causal_mask, masked, softmax
-from vitbook.pitfalls import PITFALLS, Damage
-from vitbook.views import palette
-from vitbook.views.block_figures import KINDS, _short, pitfall_map, two_attentions
-from vitbook.views.pencil_figures import pencil_steps
+from vitbook.figures import palette
+from vitbook.figures.block import KINDS, _short, pitfall_map, two_attentions
+from vitbook.figures.pencil import pencil_steps
+from vitbook.studies import pencil
+from vitbook.studies.numpy_block import causal_mask, masked, softmax
+from vitbook.studies.pitfalls import PITFALLS, Damage
 
 
 def ours(drawing) -> bool:

@@ -136,7 +136,7 @@ def test_the_sample_opens_clean(sample_root, visit):
 
 
 def test_letters_take_their_colours_from_the_palette(sample_site, serve, visit):
-    from vitbook.views.palette import colour
+    from vitbook.figures.palette import colour
 
     for theme in ("light", "dark"):
         page = visit(page_url(serve(sample_site), "book/style"), theme=theme).page

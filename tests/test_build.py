@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from conftest import build_book, small_book
 
-from vitbook.views import execution
+from bookbuild import execution
 
 pytestmark = pytest.mark.book
 

@@ -10,8 +10,8 @@ import pytest
 from traitlets import TraitError
 
 from vitbook.config import VARIANTS, ViTConfig
-from vitbook.counting import MULTIPLY_ADDS, PARAMETERS, count_parameters, multiply_adds
-from vitbook.views.calculator import INK, LETTERS, Calculator, style
+from vitbook.studies.counting import MULTIPLY_ADDS, PARAMETERS, count_parameters, multiply_adds
+from vitbook.widgets.calculator.widget import INK, LETTERS, Calculator, style
 
 # A stand-in for the widget manager's model: enough of it to draw the view and to see what it sends.
 MODEL = """

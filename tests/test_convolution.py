@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from vitbook.convolution import (
+from vitbook.studies.convolution import (
     attention_as_convolution,
     convolution,
     convolution_error,

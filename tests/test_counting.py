@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from vitbook.config import VARIANTS, ViTConfig
-from vitbook.counting import (
+from vitbook.studies.counting import (
     BERT_PARAMETERS,
     MULTIPLY_ADDS,
     PARAMETERS,
@@ -27,7 +27,7 @@ from vitbook.counting import (
     table_1,
     uniform_recipes,
 )
-from vitbook.formulas import Count, as_latex, as_text, closed_form, evaluate
+from vitbook.studies.formulas import Count, as_latex, as_text, closed_form, evaluate
 
 B16, L16, L32, H14 = (VARIANTS[f"ViT-{name}"] for name in ("B/16", "L/16", "L/32", "H/14"))
 ODD = ViTConfig(H=15, W=35, P=5, D=12, L=3, heads=4, M=17)  # H != W, D != N + 1 = 22, heads != L, C = 3 beside P = 5
@@ -347,7 +347,7 @@ def test_formulas_are_in_letters_that_python_and_javascript_both_read():
 
 def test_counting_needs_neither_torch_nor_numpy():
     code = (
-        "import sys, vitbook, vitbook.counting as c; vitbook.count_parameters(c.VARIANTS['ViT-B/16'], 1000); "
+        "import sys, vitbook, vitbook.studies.counting as c; vitbook.count_parameters(c.VARIANTS['ViT-B/16'], 1000); "
         "print(sorted({'torch', 'transformers', 'numpy'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

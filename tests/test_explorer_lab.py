@@ -11,14 +11,14 @@ from PIL import Image
 from test_explorer_browser import STATE, Expected, embedded, same
 
 from vitbook import preprocess, run
-from vitbook.views.packing import layer_stack
+from vitbook.widgets.explorer.packing import layer_stack
 
 pytestmark = pytest.mark.lab
 
 CELLS = [
     "import resource, ipywidgets\n"
     "from vitbook import load_checkpoint\n"
-    "from vitbook.views.explorer import AttentionExplorer\n"
+    "from vitbook.widgets.explorer.widget import AttentionExplorer\n"
     "checkpoint = load_checkpoint('embedded')",
     "explorer = AttentionExplorer(checkpoint, layer=10, head=5)\nexplorer",
     "print('CHOICE', explorer.picture, explorer.layer, explorer.head, explorer.query)",

@@ -19,10 +19,11 @@ from sphinx.errors import ExtensionError
 from test_build import HEADER, cell
 from tiny import Tiny, random_weights
 
+from bookbuild import workplace
 from vitbook import __main__ as command
 from vitbook.config import Preprocessing
 from vitbook.library.errors import told
-from vitbook.views import atlas, workplace
+from vitbook.widgets.explorer import atlas
 
 pytestmark = pytest.mark.spread
 LIMIT = 8  # seconds a cell, in these books
@@ -358,7 +359,7 @@ def test_make_book_in_a_read_only_checkout_says_so_before_it_starts(tmp_path, bu
 def test_an_atlas_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "book" / "assets").mkdir(parents=True)
     code = (
-        "import sys, test_failure\nfrom vitbook.views import atlas\nfrom vitbook.__main__ import main\n"
+        "import sys, test_failure\nfrom vitbook.widgets.explorer import atlas\nfrom vitbook.__main__ import main\n"
         "atlas.load_checkpoint = lambda *_: test_failure.CHECKPOINT\nsys.exit(main(['atlas']))"
     )
     done = read_only(tmp_path, sys.executable, "-c", code, env=os.environ | {"PYTHONPATH": str(ROOT / "tests")})

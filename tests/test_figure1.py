@@ -14,12 +14,12 @@ from PIL import Image
 from tiny import ODD, Tiny, random_weights, random_x
 
 from vitbook.config import Preprocessing
-from vitbook.counting import count_parameters, multiply_adds
+from vitbook.figures.svg import fitted, in_html, in_svg, percent
+from vitbook.figures.thumbnails import signed_picture, thinned, weight_picture
 from vitbook.model import run
-from vitbook.views.figure1 import Figure1, figure_1
-from vitbook.views.figure1_parts import costs, numbers, parts, shown_tokens
-from vitbook.views.svg import fitted, in_html, in_svg, percent
-from vitbook.views.thumbnails import signed_picture, thinned, weight_picture
+from vitbook.studies.counting import count_parameters, multiply_adds
+from vitbook.widgets.figure1.parts import costs, numbers, parts, shown_tokens
+from vitbook.widgets.figure1.widget import Figure1, figure_1
 
 CHAPTERS = {"patches", "class_token", "positions", "eq1", "eq2", "eq3", "all_layers", "eq4", "counting", "appendix_a"}
 HOW = Preprocessing((ODD.H, ODD.W), (0.5, 0.4, 0.3), (0.5, 0.6, 0.7))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from test_figure1 import CHAPTERS, drawn
 
-from vitbook.views.figure1_parts import numbers
+from vitbook.widgets.figure1.parts import numbers
 
 pytestmark = pytest.mark.browser
 

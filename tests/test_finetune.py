@@ -7,8 +7,8 @@ import torch
 from PIL import Image
 from tiny import ODD, Tiny, random_weights, random_x
 
-from vitbook.finetune import Head, crops, train_head, with_head
 from vitbook.model import run
+from vitbook.studies.finetune import Head, crops, train_head, with_head
 
 
 def clouds(n=30, K=3):

@@ -10,9 +10,16 @@ import subprocess
 import pytest
 
 from vitbook.config import VARIANTS
-from vitbook.counting import MULTIPLY_ADDS, PARAMETERS, count_parameters, letters, multiply_adds, one_token_a_pixel
-from vitbook.formulas import closed_form
-from vitbook.patterns import PATTERNS
+from vitbook.studies.counting import (
+    MULTIPLY_ADDS,
+    PARAMETERS,
+    count_parameters,
+    letters,
+    multiply_adds,
+    one_token_a_pixel,
+)
+from vitbook.studies.formulas import closed_form
+from vitbook.studies.patterns import PATTERNS
 
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="needs node, the JavaScript engine on the command line")

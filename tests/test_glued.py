@@ -2,7 +2,7 @@
 
 import pytest
 
-from vitbook.views.glued import Glue
+from vitbook.figures.glued import Glue
 
 
 @pytest.fixture

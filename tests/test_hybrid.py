@@ -7,9 +7,9 @@ import torch
 from tiny import Tiny, random_weights
 
 from vitbook.embed import resample_positions
-from vitbook.hybrid import EXTENDED_STAGE_3, RESNET_50, HybridCheckpoint, StdConv, Stem, feed
 from vitbook.model import run
 from vitbook.patches import cut
+from vitbook.studies.hybrid import EXTENDED_STAGE_3, RESNET_50, HybridCheckpoint, StdConv, Stem, feed
 
 SMALL = (1, 2)  # two stages: down-sampling by 8, 512 channels
 

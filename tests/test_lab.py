@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from traitlets.config.loader import PyFileConfigLoader
 
-from vitbook.views.lab import Book, Chapters, shown, written
+from bookbuild.lab import Book, Chapters, shown, written
 
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
@@ -29,7 +29,7 @@ def test_what_is_shown_is_written_as_it_was(name):
     assert written(SHOWN[name]) == (BOOK / name).read_text(encoding="utf-8")
 
 
-# What jupyterlab-myst draws, tried by opening it. Another name makes a red box, or a bare word: views/lab.py can put it in words.
+# What jupyterlab-myst draws, tried by opening it. Another name makes a red box, or a bare word: bookbuild/lab.py can put it in words.
 DIRECTIVES = {"admonition", "glossary", "grid", "grid-item-card", "math"}
 ROLES = {"eq", "eval", "math", "ref", "term"}
 

@@ -15,7 +15,7 @@ from lab import PATIENCE, running_lab
 from playwright.sync_api import expect
 from test_pencil_widget import agrees, cell
 
-from vitbook import pencil
+from vitbook.studies import pencil
 
 pytestmark = pytest.mark.lab
 

@@ -11,12 +11,13 @@ import pytest
 import torch
 from PIL import Image
 
-from vitbook import measure, pencil, publications, verdicts
-from vitbook.counting import PRINTED_MILLIONS
+from vitbook.ledger import measure, publications, verdicts
+from vitbook.ledger.publications import Token, cats, documents, entries, published
+from vitbook.ledger.verdicts import AGREES, DIFFERS, ERRATUM, is_the_cats, judge, read_ledger
 from vitbook.library.checkpoints import CheckpointError, load_checkpoint
 from vitbook.library.hub import reference_snapshot
-from vitbook.publications import Token, cats, documents, entries, published
-from vitbook.verdicts import AGREES, DIFFERS, ERRATUM, is_the_cats, judge, ledger
+from vitbook.studies import pencil
+from vitbook.studies.counting import PRINTED_MILLIONS
 
 ENTRIES = list(entries().values())
 #: Rows that no build can compute: they are results of the authors' own trainings.
@@ -46,7 +47,7 @@ def another_picture_of_that_size_and_colour():
 
 @pytest.fixture(scope="module")
 def bare():
-    return ledger()
+    return read_ledger()
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +64,7 @@ def random_b16(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def on_random(random_b16):
-    return ledger(random_b16, another_picture_of_that_size_and_colour())
+    return read_ledger(random_b16, another_picture_of_that_size_and_colour())
 
 
 # --- the file ---
@@ -217,7 +218,7 @@ def test_the_rest_says_what_it_needs(bare):
 
 def test_the_pixel_rows_agree_on_the_two_cats():
     path = the_cats()
-    pixels = ledger(picture=path).where(needs="pixels")
+    pixels = read_ledger(picture=path).where(needs="pixels")
     assert len(pixels) == 4
     assert [(r.entry.name, r.text) for r in pixels if r.verdict != AGREES] == []
 
@@ -240,7 +241,7 @@ def test_what_is_structural_says_so_only_where_it_must(on_random):
 
 
 def test_the_same_checkpoint_without_the_picture_judges_only_weights(random_b16):
-    rows = ledger(random_b16)
+    rows = read_ledger(random_b16)
     assert {r.verdict for r in rows.where(needs="run")} == {"needs the picture"}
     assert {r.judged for r in rows.where(needs="weights")} == {True}
 
@@ -252,7 +253,7 @@ def test_another_model_is_run_but_not_judged(tmp_path):
     torch.manual_seed(5)
     sizes = dict(image_size=(15, 20), patch_size=5, hidden_size=22, num_hidden_layers=3, num_attention_heads=2)
     ViTModel(ViTConfig(**sizes, intermediate_size=37), add_pooling_layer=False).save_pretrained(tmp_path)
-    rows = ledger(load_checkpoint(tmp_path), another_picture_of_that_size_and_colour())
+    rows = read_ledger(load_checkpoint(tmp_path), another_picture_of_that_size_and_colour())
     run = rows.where(needs="run")
     assert {r.verdict for r in run} == {"needs the reference checkpoint"} and not any(r.judged for r in run)
     assert len(rows["step4.self_weights"].measured) == 2 and rows["step2.noise"].measured is not None
@@ -266,7 +267,7 @@ def test_the_embedded_checkpoint_is_run_but_not_judged():
         checkpoint = load_checkpoint("embedded")
     except CheckpointError as error:
         pytest.skip(str(error))
-    rows = ledger(checkpoint, another_picture_of_that_size_and_colour())
+    rows = read_ledger(checkpoint, another_picture_of_that_size_and_colour())
     assert rows["step4.self_weights"].measured is not None and len(rows["step4.self_weights"].measured) == 6
     assert rows["step5.noise"].measured is not None, "its own noise against the library is measured too"
     assert not any(row.judged for row in rows.where(needs="run"))
@@ -349,7 +350,7 @@ def test_the_published_run():
     """On the reference checkpoint and the two cats, every row of the run agrees to the digits that were printed."""
     if reference_snapshot() is None:
         pytest.skip("google/vit-base-patch16-224 is not in the local cache; 'python -m vitbook fetch' downloads it")
-    rows = ledger(load_checkpoint("google/vit-base-patch16-224"), the_cats())
+    rows = read_ledger(load_checkpoint("google/vit-base-patch16-224"), the_cats())
     judged = [r for r in rows if r.entry.needs in ("nothing", "pixels", "weights", "run")]
     assert all(r.judged for r in judged)
     wrong = [

@@ -5,15 +5,15 @@ import re
 import pytest
 from test_ledger import another_picture_of_that_size_and_colour
 
-from vitbook.verdicts import ledger
-from vitbook.views.ledger_page import ledger_table
+from vitbook.ledger.verdicts import read_ledger
+from vitbook.widgets.ledger.widget import ledger_table
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return ledger(picture=another_picture_of_that_size_and_colour())
+    return read_ledger(picture=another_picture_of_that_size_and_colour())
 
 
 @pytest.fixture

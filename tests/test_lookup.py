@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import pytest
 from test_chapters import CHAPTERS, PAGES
 
+from bookbuild import book_map
+from bookbuild.book_map import Chapter, arcs, check_order, draw, foundations, needs_of, read_book
+from bookbuild.lookup import BookMap, in_words, index_entries, plain_names
 from vitbook.notation import LETTERS
-from vitbook.views import book_map
-from vitbook.views.book_map import Chapter, arcs, check_order, draw, foundations, needs_of, read_book
-from vitbook.views.lookup import BookMap, in_words, index_entries, plain_names
 
 ROOT = Path(__file__).parents[1]
 BOOK = read_book(ROOT)

@@ -5,17 +5,9 @@ import re
 import pytest
 
 from vitbook.config import VARIANTS
-from vitbook.counting import bert_parameters, count_parameters, search_table_1
-from vitbook.views import palette
-from vitbook.views.number_figures import (
-    KINDS,
-    kinds,
-    ladder,
-    layer_costs,
-    parameter_shares,
-    table_1_search,
-    tanh_errors,
-)
+from vitbook.figures import palette
+from vitbook.figures.numbers import KINDS, kinds, ladder, layer_costs, parameter_shares, table_1_search, tanh_errors
+from vitbook.studies.counting import bert_parameters, count_parameters, search_table_1
 
 B16 = VARIANTS["ViT-B/16"]
 

@@ -7,9 +7,9 @@ import torch
 from tiny import ODD, Tiny, random_weights, random_x
 
 from vitbook.encoder import gelu, gelu_tanh, layer_norm
-from vitbook.measure.numerics import best_coefficient, tanh_decimals, tanh_error
+from vitbook.ledger.measure.numerics import best_coefficient, tanh_decimals, tanh_error
 from vitbook.model import run
-from vitbook.numerics import CONVENTIONS, distance, effect, smallest_variances, variant
+from vitbook.studies.numerics import CONVENTIONS, distance, effect, smallest_variances, variant
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from vitbook import numpy_block as nb
-from vitbook.numpy_block import STEPS, vit_encoder_block, vit_encoder_block_steps
+from vitbook.studies import numpy_block as nb
+from vitbook.studies.numpy_block import STEPS, vit_encoder_block, vit_encoder_block_steps
 
 NAMES = ("Wq", "Wk", "Wv", "Wo", "W1", "W2")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from vitbook.views import palette
-from vitbook.views.palette import GROUNDS, INKS, THEMES, attention_colours, colour, contrast, diverging_colours
+from vitbook.figures import palette
+from vitbook.figures.palette import GROUNDS, INKS, THEMES, attention_colours, colour, contrast, diverging_colours
 
 # Machado, Oliveira and Fernandes 2009, severity 1.0, on linear RGB: what the three kinds of dichromats see.
 VISION = {

@@ -14,8 +14,8 @@ from test_patterns import choose
 from tiny import ODD, Tiny, random_weights
 
 from vitbook.config import Preprocessing
-from vitbook.patterns import PATTERNS
-from vitbook.views.pattern_widget import PatternWidget, offered_grids
+from vitbook.studies.patterns import PATTERNS
+from vitbook.widgets.patterns.widget import PatternWidget, offered_grids
 
 CHECKPOINT = Tiny(random_weights(), preprocessing=Preprocessing((ODD.H, ODD.W), (0.5,) * 3, (0.5,) * 3))
 PICTURE = Image.fromarray(np.full((30, 40, 3), 90, np.uint8))

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vitbook.patterns import MOST_TOKENS, PATTERNS, block_mask, block_pairs, two_layers, with_class_token
+from vitbook.studies.patterns import MOST_TOKENS, PATTERNS, block_mask, block_pairs, two_layers, with_class_token
 
 FULL_NAMES = [
     "full", "causal", "local", "image-transformer-1d", "image-transformer-2d", "strided-1", "strided-1-released", "strided-2",
@@ -334,8 +334,11 @@ def test_the_data_for_a_widget_is_plain():
 
 def test_patterns_need_numpy_and_the_reader_of_formulas():
     code = (
-        "import sys, vitbook.patterns, vitbook.convolution; "
+        "import sys, vitbook.studies.patterns, vitbook.studies.convolution; "
         "print(sorted(m for m in sys.modules if m.split('.')[0] in ('vitbook', 'torch', 'transformers')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['vitbook', 'vitbook.convolution', 'vitbook.formulas', 'vitbook.patterns']"
+    assert (
+        done.stdout.strip()
+        == "['vitbook', 'vitbook.studies', 'vitbook.studies.convolution', 'vitbook.studies.formulas', 'vitbook.studies.patterns']"
+    )

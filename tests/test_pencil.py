@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from vitbook import numpy_block, pencil
-from vitbook.pencil.equations import matrix
+from vitbook.studies import numpy_block, pencil
+from vitbook.studies.pencil.equations import matrix
 
 # Printed to three decimals by the source of the example (all but one row of SA_1, see `pencil.erratum`).
 HEAD_1 = {

@@ -1,4 +1,4 @@
-"""The pencil widget: what the page works out is what vitbook.pencil works out, to the last digit and the last word."""
+"""The pencil widget: what the page works out is what vitbook.studies.pencil works out, to the last digit and the last word."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 import traitlets
 from test_browser import STICKS_OUT, violations
 
-from vitbook import pencil
-from vitbook.views.palette import GROUNDS, THEMES, attention_colours, colour, contrast
-from vitbook.views.pencil_widget import GIVEN, PencilWidget
+from vitbook.figures.palette import GROUNDS, THEMES, attention_colours, colour, contrast
+from vitbook.studies import pencil
+from vitbook.widgets.pencil.widget import GIVEN, PencilWidget
 
 MODULE = Path(PencilWidget.__module__.replace(".", "/") + ".js")
 SOURCE = (Path(__file__).parents[1] / MODULE).read_text(encoding="utf-8")
@@ -190,7 +190,7 @@ def test_the_page_writes_the_arithmetic_as_python_does(opened, own):
 
 @pytest.mark.browser
 def test_numbers_are_written_as_python_writes_them(opened):
-    from vitbook.pencil.by_hand import written
+    from vitbook.studies.pencil.by_hand import written
 
     numbers = [k / 32 for k in range(-70, 71)] + [
         0.0005,

@@ -14,7 +14,7 @@ from tiny import ODD, random_weights
 
 from vitbook.maps import position_similarity
 from vitbook.pixels import seen
-from vitbook.views.pickers import patch_picker, position_picker
+from vitbook.widgets.pickers.widget import patch_picker, position_picker
 
 
 def test_a_patch_picker_carries_the_pixels_that_the_model_sees():

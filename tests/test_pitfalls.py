@@ -13,12 +13,12 @@ import pytest
 import torch
 from tiny import ODD, Tiny, random_weights, random_x
 
-from vitbook import pitfalls
 from vitbook.config import Preprocessing
 from vitbook.encoder import layer_norm, mlp
 from vitbook.model import run
 from vitbook.patches import cut
-from vitbook.pitfalls import PITFALLS, Right
+from vitbook.studies import pitfalls
+from vitbook.studies.pitfalls import PITFALLS, Right
 
 GELU = replace(ODD, activation="gelu")
 HALVES = Preprocessing((ODD.H, ODD.W), (0.5,) * 3, (0.5,) * 3)

@@ -210,7 +210,7 @@ def test_glue_is_fed_plain_numbers(name):
     literal = re.findall(r"\bglue\(\s*\"[^\"]+\",\s*[-\d.]+\s*,", cells)
     assert literal == []
     if used:
-        assert "from vitbook.views import glue" in cells
+        assert "from vitbook.figures import glue" in cells
 
 
 def test_lists_hold_nothing_that_is_not_used():

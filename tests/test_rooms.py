@@ -11,42 +11,47 @@ import vitbook
 
 PACKAGE = Path(vitbook.__file__).parent
 
-#: room -> rooms of ours that it may import.  A room that is not here may not exist.
+#: room -> rooms of ours that it may import.  A room that is not here may not exist.  The model first, one file a step.
 ARROWS = {
     "config": set(),
     "notation": set(),
-    "pictures": set(),
-    "numpy_block": set(),
     "wording": set(),
-    "patterns": {"formulas"},
-    "hybrid": {"config", "weights"},
-    "bias": {"config", "patches", "weights"},
-    "convolution": set(),
-    "formulas": set(),
     "attention": set(),
     "embed": set(),
     "weights": {"config"},
     "patches": {"config"},
-    "counting": {"config", "formulas"},
     "pixels": {"config", "pictures"},
     "encoder": {"attention", "weights"},
     "readout": {"encoder"},
     "trace": {"attention", "config", "patches", "readout", "wording"},
     "model": {"embed", "encoder", "patches", "readout", "trace"},
     "maps": {"config", "patches", "trace"},
-    "finetune": {"encoder", "model", "pixels"},
-    "pencil": {"attention"},
-    "exercises": {"counting", "numpy_block", "pencil"},
-    "publications": set(),
-    "measure": set(
-        "attention config counting encoder formulas library model numpy_block patches pencil pictures pixels publications "
-        "readout trace weights".split()
-    ),
-    "verdicts": {"config", "measure", "pictures", "publications"},
-    "pitfalls": {"attention", "embed", "encoder", "patches", "readout", "weights"},
-    "numerics": {"config", "encoder", "model", "trace", "weights"},
 }
-FREE = ("library", "views", "__init__", "__main__")
+ROOT = set(ARROWS)
+ARROWS |= {
+    "pictures": set(),
+    "library": ROOT | {"pictures"},
+    "exercises": {"studies"},
+    "studies": ROOT,
+    "ledger": ROOT | {"library", "pictures", "studies"},
+    "figures": ROOT | {"studies"},
+    "widgets": ROOT | {"figures", "ledger", "library", "pictures", "studies"},
+}
+#: The same inside studies/, where no study knows another but for these.
+STUDIES = {
+    "bias": {"config", "patches", "weights"},
+    "convolution": set(),
+    "counting": {"config", "studies.formulas"},
+    "finetune": {"encoder", "model", "pixels"},
+    "formulas": set(),
+    "hybrid": {"config", "weights"},
+    "numerics": {"config", "encoder", "model", "trace", "weights"},
+    "numpy_block": set(),
+    "patterns": {"studies.formulas"},
+    "pencil": {"attention"},
+    "pitfalls": {"attention", "embed", "encoder", "patches", "readout", "weights"},
+}
+DOORS = ("__init__", "__main__")
 
 
 def rooms():
@@ -68,30 +73,56 @@ def imports_of(path: Path) -> set[str]:
     return found
 
 
+def ours(path: Path) -> set[str]:
+    """What a file imports of vitbook, without the package's own name: "config", "studies.formulas.Count"."""
+    return {name.removeprefix("vitbook.") for name in imports_of(path) if name.startswith("vitbook.")}
+
+
 @pytest.mark.parametrize("path", rooms(), ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_arrows(path):
     room = room_of(path)
-    if room in FREE:
+    if room in DOORS:
         return
     assert room in ARROWS, (
         f"{room} is a new room: say in ARROWS what it may import, and in CONTRIBUTING.md what it holds"
     )
-    ours = {name.split(".")[1] for name in imports_of(path) if name.startswith("vitbook.")}
-    assert ours <= ARROWS[room] | {room}
+    assert {name.split(".")[0] for name in ours(path)} <= ARROWS[room] | {room}
+
+
+@pytest.mark.parametrize(
+    "study",
+    sorted(
+        {p.relative_to(PACKAGE / "studies").with_suffix("").parts[0] for p in rooms() if room_of(p) == "studies"}
+        - {"__init__"}
+    ),
+)
+def test_arrows_of_a_study(study):
+    home = PACKAGE / "studies" / study
+    names = set().union(*map(ours, sorted(home.rglob("*.py")) if home.is_dir() else [home.with_suffix(".py")]))
+    known = {".".join(name.split(".")[:2]) if name.startswith("studies.") else name.split(".")[0] for name in names}
+    assert known <= STUDIES[study] | {f"studies.{study}"}
 
 
 @pytest.mark.parametrize("path", rooms(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_only_the_library_room_knows_transformers_and_only_views_draw(path):
+def test_only_the_library_room_knows_transformers_and_only_figures_and_widgets_draw(path):
     tops = {name.split(".")[0] for name in imports_of(path)}
     if room_of(path) not in ("library", "__main__"):
         assert "transformers" not in tops
-    if room_of(path) != "views":
+    if room_of(path) not in ("figures", "widgets"):
         assert not tops & {"matplotlib", "ipywidgets", "anywidget"}
+    assert not tops & {"bookbuild", "sphinx", "docutils", "jupyter_book", "jupyter_server", "jupytext"}
+
+
+def test_no_chapter_knows_how_it_is_built():
+    for chapter in sorted((PACKAGE.parent / "book").glob("*.md")):
+        assert "bookbuild" not in chapter.read_text(encoding="utf-8"), chapter.name
 
 
 def test_every_room_stands_in_the_table():
     table = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    missing = [room for room in [*ARROWS, "library", "views"] if f"`{room}`" not in table and f"`{room}/`" not in table]
+    missing = [
+        room for room in [*ARROWS, *STUDIES, "bookbuild"] if f"`{room}`" not in table and f"`{room}/`" not in table
+    ]
     assert not missing
 
 
@@ -106,8 +137,8 @@ def test_public_surface():
     """Every public name loads, is documented, and the list is the one that readers were promised."""
     assert vitbook.__all__ == [
         "AttentionExplorer", "Checkpoint", "CheckpointError", "PICTURES", "PictureError", "Trace", "VARIANTS", "ViTConfig", "Weights",
-        "__version__", "agree", "check", "compare", "count_parameters", "ledger", "load_checkpoint", "load_picture", "preprocess",
-        "published", "run", "vit_encoder_block",
+        "__version__", "agree", "check", "compare", "count_parameters", "load_checkpoint", "load_picture", "preprocess",
+        "published", "read_ledger", "run", "vit_encoder_block",
     ]  # fmt: skip
     for name in vitbook.__all__:
         assert getattr(vitbook, name).__doc__

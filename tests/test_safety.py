@@ -22,20 +22,20 @@ from conftest import build_book, small_book
 from PIL import Image
 from tiny import ODD, Tiny, random_weights
 
+from bookbuild.portable import plain
 from vitbook.config import Preprocessing
 from vitbook.exercises.report import Report
-from vitbook.formulas import Count, Term, evaluate
+from vitbook.figures.encoder import answer, layer_line
+from vitbook.figures.numbers import parameter_shares
+from vitbook.figures.svg import in_html, in_svg
+from vitbook.ledger.verdicts import read_ledger
 from vitbook.library.checkpoints import CheckpointError, load_checkpoint
-from vitbook.verdicts import ledger
-from vitbook.views import atlas, first_view
-from vitbook.views.encoder_figures import answer, layer_line
-from vitbook.views.explorer import AttentionExplorer
-from vitbook.views.figure1 import figure_1
-from vitbook.views.ledger_page import ledger_table
-from vitbook.views.number_figures import parameter_shares
-from vitbook.views.portable import plain
-from vitbook.views.svg import in_html, in_svg
-from vitbook.views.tour import explorer_links
+from vitbook.studies.formulas import Count, Term, evaluate
+from vitbook.widgets.explorer import atlas, first_view
+from vitbook.widgets.explorer.tour import explorer_links
+from vitbook.widgets.explorer.widget import AttentionExplorer
+from vitbook.widgets.figure1.widget import figure_1
+from vitbook.widgets.ledger.widget import ledger_table
 from vitbook.wording import one_line
 
 ROOT = Path(__file__).parents[1]
@@ -320,7 +320,7 @@ def test_names_of_folders(word, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole():
-    return ledger()
+    return read_ledger()
 
 
 def test_the_ledger(text, whole):
@@ -377,7 +377,7 @@ def test_names_in_the_atlas(word):
 def test_glued_words_in_a_notebook_are_no_markup(word):
     from markdown_it import MarkdownIt
 
-    from vitbook.views.address import Address
+    from bookbuild.address import Address
 
     shown = one_line(word)
     text = plain("It is {glue:text}`name`, it says.", {"name": shown}, lambda *_: "", Address(), "book")
@@ -399,7 +399,7 @@ kernelspec: {display_name: Python 3, language: python, name: python3}
 :tags: [remove-cell]
 import vitbook
 from myst_nb import glue
-from vitbook import views
+from vitbook import figures, widgets
 
 checkpoint = vitbook.load_checkpoint(FOLDER)
 picture = vitbook.load_picture("chelsea")
@@ -421,16 +421,16 @@ explorer
 ```
 
 ```{code-cell} ipython3
-views.figure_1(checkpoint)
+widgets.figure_1(checkpoint)
 ```
 
 ```{code-cell} ipython3
-views.answer(trace, picture, checkpoint)
+figures.answer(trace, picture, checkpoint)
 ```
 
 ```{code-cell} ipython3
 count = vitbook.count_parameters(checkpoint.config, classes=7)
-views.parameter_shares({checkpoint.name: count})
+figures.parameter_shares({checkpoint.name: count})
 ```
 """
 

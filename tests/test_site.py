@@ -22,10 +22,10 @@ from docutils import nodes
 from docutils.utils import new_document
 from nbclient import NotebookClient
 
-from vitbook.views import leaner
-from vitbook.views.address import Address, read_address
-from vitbook.views.portable import plain, portable
-from vitbook.views.site import description, with_policy
+from bookbuild import leaner
+from bookbuild.address import Address, read_address
+from bookbuild.portable import plain, portable
+from bookbuild.site import description, with_policy
 
 ADDRESS = "https://github.com/Octo/vit-book"
 

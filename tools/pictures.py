@@ -22,9 +22,9 @@ import numpy as np
 from PIL import Image
 
 import vitbook
+from vitbook.figures.palette import colour
+from vitbook.figures.plotting import attention_map, mpl_style
 from vitbook.pixels import seen
-from vitbook.views.palette import colour
-from vitbook.views.plotting import attention_map, mpl_style
 
 ROOT = Path(__file__).parents[1]
 PREVIEW = ROOT / "book" / "assets" / "preview.png"

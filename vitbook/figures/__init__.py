@@ -1,0 +1,50 @@
+"""Figures: palette, plotting, and every drawing that is shared or long.  Names load when first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+_ROOMS = {
+    "bias": ("heads_over_layers", "read_grids", "shift_line", "touched_tokens"),
+    "block": ("pitfall_map", "two_attentions"),
+    "encoder": (
+        "answer",
+        "before_after",
+        "gelu_curves",
+        "heads",
+        "hidden_numbers",
+        "layer_line",
+        "own_weight",
+        "training_line",
+        "weight_bars",
+    ),
+    "glued": ("glue",),
+    "embedding": ("filters", "one_patch", "patch_grid", "similarity_maps", "similarity_tiles"),
+    "numbers": ("ladder", "layer_costs", "parameter_shares", "table_1_search", "tanh_errors"),
+    "patterns": (
+        "convolution_errors",
+        "maps_in_a_row",
+        "offset_maps",
+        "pairs_growth",
+        "pattern_gallery",
+        "pictures_in_a_row",
+        "reach_pictures",
+        "short_name",
+        "with_few_colours",
+    ),
+    "pencil": ("pencil_steps",),
+    "plotting": ("canvas", "label_ends", "show"),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str):
+    if name in _HOME:
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'vitbook.figures' has no attribute {name!r}; it offers {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,175 @@
+"""Figures of counting and of numerics: where parameters sit, what a token costs, the search behind Table 1, how far y moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from vitbook.config import ViTConfig
+from vitbook.figures.palette import colour
+from vitbook.figures.plotting import canvas, finish, literal
+from vitbook.studies.counting import PRINTED_MILLIONS, Candidate, crossover, multiply_adds, one_token_a_pixel
+from vitbook.studies.formulas import Count
+
+#: What the parts of a count are, in the order of the bars: name -> (parts, ink).
+KINDS = {
+    "embeddings": (("patch_embedding", "class_token", "positions", "words", "segments", "embedding_norm"), "embedding"),
+    "attention": (("attention",), "query"),
+    "MLP": (("mlp",), "mlp"),
+    "LayerNorms": (("norms", "final_norm"), "stream"),
+    "head": (("pre_logits", "pooler", "head"), "class"),
+}
+
+
+def kinds(count: Count) -> dict[str, int]:
+    """Kind -> how many numbers, for a ViT or BERT; the sum is the count's total."""
+    totals = {part.term.name: part.total for part in count.parts}
+    found = {kind: sum(totals.get(name, 0) for name in names) for kind, (names, _) in KINDS.items()}
+    assert sum(found.values()) == count.total, f"a part of {count.title} has no kind"
+    return found
+
+
+def parameter_shares(counts: Mapping[str, Count]):
+    """Where the parameters sit: one bar a model, each as wide as the page, cut by kind."""
+    figure, axis = canvas(height=64 + 66 * len(counts))
+    said = []
+    for row, (name, count) in enumerate(counts.items()):
+        left, shares = 0.0, {kind: n / count.total for kind, n in kinds(count).items()}
+        for kind, share in shares.items():
+            ink = KINDS[kind][1]
+            axis.barh(row, share, left=left, height=0.5, color=colour(ink), edgecolor=colour("ground"))
+            if share > 0.09:
+                words = f"{kind} {share:.0%}" if share > 0.16 else f"{share:.0%}"
+                axis.text(left + share / 2, row, words, ha="center", va="center", color=colour("ground"), fontsize=10)
+            left += share
+        axis.text(
+            0, row - 0.3, f"{literal(name, 40)}   {count.total:,}", va="bottom", fontsize=10.5, color=colour("text")
+        )
+        said.append(f"{name}, {count.total:,}: " + ", ".join(f"{k} {s:.1%}" for k, s in shares.items() if s))
+    axis.set(xlim=(0, 1), ylim=(len(counts) - 0.6, -0.75), yticks=[], xticks=[])
+    for side in axis.spines.values():
+        side.set_visible(False)
+    _legend(axis, {kind: ink for kind, (_, ink) in KINDS.items()})
+    return finish(figure, "Shares of the parameters by kind, one bar a model. " + ". ".join(said) + ".")
+
+
+def layer_costs(config: ViTConfig):
+    """What one layer costs over the number of tokens: the two lines of attention's N² and of everything else, and where they meet."""
+    meet, here = crossover(config), config.N + 1
+    pixels = one_token_a_pixel(config).N + 1
+    tokens = np.geomspace(10, max(1e5, 2 * pixels), 200)
+    linear, square = 4 * config.D**2 + 2 * config.D * config.M, 2 * config.D
+    figure, axis = canvas(height=360)
+    axis.loglog(tokens, linear * tokens, color=colour("mlp"))
+    axis.loglog(tokens, square * tokens**2, color=colour("query"))
+    end = tokens[-1]
+    for T, words, ink, y in (
+        (120, "the rest of the layer", "mlp", linear * 120),
+        (1.6e4, "qkᵀ and Av", "query", square * 1.6e4**2),
+    ):
+        axis.annotate(
+            words, (T, y), (-8, 6), textcoords="offset points", ha="right", color=colour(ink), annotation_clip=False
+        )
+    for T, words in (
+        (here, f"{here:,} tokens, as here"),  # this one at the top, where the lines leave room
+        (meet, f"{meet:,}: equal"),
+        (pixels, f"{pixels:,}: one a pixel"),
+    ):
+        axis.axvline(T, color=colour("muted"), linewidth=0.9, linestyle=":")
+        top = T == here
+        axis.annotate(words, (T, 0.98 if top else 0.02), (-4, 0), xycoords=("data", "axes fraction"), rotation=90, fontsize=10,
+                      textcoords="offset points", ha="right", va="top" if top else "bottom", color=colour("muted"))  # fmt: skip
+    axis.plot([meet], [linear * meet], marker="o", markersize=9, markerfacecolor="none", markeredgecolor=colour("text"))
+    axis.set(xlabel="tokens", ylabel="multiply-adds of one layer", xlim=(10, end), ylim=(linear * 5, None))
+    cost = multiply_adds(config)
+    share = cost.share("scores", "weighted_sum")
+    alt = (
+        f"Multiply-adds of one layer over the number of tokens, both axes logarithmic. The part that grows with the square "
+        f"meets the rest at {meet:,} tokens. At {here:,} tokens it is {share:.1%} of the whole model's work; "
+        f"one token a pixel would mean {pixels:,} tokens."
+    )
+    return finish(figure, alt)
+
+
+def table_1_search(candidates: Iterable[Candidate], model: str = "ViT-Large", span: float = 5.0):
+    """Every way to count one model that comes near Table 1's number: a ring for each, filled where it rounds to it."""
+    printed = PRINTED_MILLIONS[model]
+    near = [c for c in candidates if c.model == model and abs(c.total / 1e6 - printed) <= span]
+    patches = sorted({c.P for c in near})
+    figure, axis = canvas(height=110 + 70 * len(patches))
+    axis.axvspan(printed - 0.5, printed + 0.5, color=colour("stream-wash"), linewidth=0)
+    axis.text(printed, -0.72, f"rounds to {printed}", ha="center", fontsize=10, color=colour("muted"))
+    for c in near:
+        y, marker = patches.index(c.P), "s" if c.pre_logits else "o"
+        fill = colour("stream") if c.fits else "none"
+        axis.plot(
+            c.total / 1e6, y, marker=marker, markersize=10, color=colour("stream"), markerfacecolor=fill, linestyle=""
+        )
+    fits = sum(c.fits for c in near)
+    axis.set(yticks=range(len(patches)), yticklabels=[f"/{P}" for P in patches], ylim=(len(patches) - 0.4, -0.9))
+    axis.set(xlabel="million parameters", ylabel="patch", xlim=(printed - span, printed + span))
+    handles = [
+        axis.plot(
+            [], [], marker=m, color=colour("stream"), markerfacecolor="none", linestyle="", markersize=9, label=text
+        )[0]
+        for m, text in (("o", "without pre-logits layer"), ("s", "with it"))
+    ]
+    axis.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, -0.28), ncols=2, borderaxespad=0)
+    alt = (
+        f"{len(near)} ways to count {model} that come within {span:g} million of {printed}, by patch. {fits} of them round "
+        f"to it, with patches of {' and '.join(str(P) for P in sorted({c.P for c in near if c.fits}))} pixels only."
+    )
+    return finish(figure, alt)
+
+
+def tanh_errors(coefficients: Mapping[str, float], errors: Mapping[str, float]):
+    """The error of the tanh form over x, for several coefficients of its cubic term; errors: the largest of each."""
+    import torch
+
+    from vitbook.encoder import gelu
+
+    x = torch.linspace(0, 6, 1201, dtype=torch.float64)
+    figure, axis = canvas(height=300)
+    inks = ("mlp", "stream", "query")
+    for (name, c), ink, mark in zip(coefficients.items(), inks, "o^s", strict=False):
+        form = 0.5 * x * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (x + c * x**3)))
+        error = (form - gelu(x)) * 1e4
+        largest = [int(error.abs().argmax())]
+        axis.plot(x, error, color=colour(ink), marker=mark, markevery=largest, label=f"{name}: {errors[name]:.2e}")
+    axis.legend(loc="upper right", labelcolor="linecolor")  # the curves leave labels no room beside them
+    axis.axhline(0, color=colour("line"), linewidth=0.8)
+    axis.set(xlabel="x (the error is the same at −x)", ylabel="tanh form − xΦ(x)  (10⁻⁴)")
+    alt = "The error of GELU's tanh form between 0 and 6. Largest: " + ", ".join(
+        f"{e:.2e} with {n}" for n, e in errors.items()
+    )
+    return finish(figure, alt + ".")
+
+
+def ladder(distances: Mapping[str, float], label: str):
+    """One dot for each change, on a logarithmic scale: which changes are rounding, and which are not."""
+    named = {name: d for name, d in distances.items() if d > 0}
+    figure, axis = canvas(height=70 + 30 * len(named))
+    for row, d in enumerate(sorted(named.values())):
+        axis.plot([1e-9, d], [row, row], color=colour("line"), linewidth=1)
+        axis.plot(d, row, marker="o", markersize=8, color=colour("stream"))
+        axis.annotate(
+            f"{d:.1e}", (d, row), (9, 0), textcoords="offset points", va="center", fontsize=10, color=colour("muted")
+        )
+    low, high = min(named.values()), max(named.values())
+    axis.set(xscale="log", xlim=(low / 3, high * 12), xlabel=label, ylim=(-0.7, len(named) - 0.3))
+    axis.set(yticks=range(len(named)), yticklabels=sorted(named, key=named.get))
+    axis.tick_params(axis="y", length=0, labelsize=10.5, labelcolor=colour("text"))
+    axis.spines["left"].set_visible(False)
+    return finish(
+        figure, f"{label}: " + ", ".join(f"{n} {d:.1e}" for n, d in sorted(named.items(), key=lambda i: i[1])) + "."
+    )
+
+
+def _legend(axis, inks: Mapping[str, str]) -> None:
+    from matplotlib.patches import Patch
+
+    handles = [Patch(color=colour(ink), label=kind) for kind, ink in inks.items()]
+    axis.legend(
+        handles=handles, loc="upper left", bbox_to_anchor=(0, 0.02), ncols=len(inks), columnspacing=1.4, handlelength=1
+    )

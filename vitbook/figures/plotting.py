@@ -1,0 +1,199 @@
+"""Matplotlib dressed for the book: our colours, our type, 700 px of page, vectors in the built book.
+
+Draw every figure once, in the light palette. The build makes the dark twin by swapping each of our colours for its
+counterpart (``palette.darkened``), so use colours from ``palette.colour`` and the two maps below and nothing else.
+Small grids (14 x 14) belong in ``pcolormesh``: they stay sharp and get their dark twin. Photographs and big maps
+(197 x 197) belong in ``imshow``; they look the same in both themes.
+"""
+
+from __future__ import annotations
+
+import io
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+
+from vitbook.figures.palette import attention_colours, colour, diverging_colours
+from vitbook.wording import one_line
+
+PAGE_WIDTH = 700  # px of text width on the page; a phone shows a figure at no less than 600 px and lets it scroll
+SMALLEST_TEXT = 13  # px at PAGE_WIDTH, so that it is still above 11 px on that phone
+_FONTS = Path(__file__).parent / "fonts"
+_PX = 1 / 96  # inches
+
+
+def _points(px: float) -> float:
+    return 0.75 * px
+
+
+@lru_cache
+def attention_map():
+    """The colour map for attention weights: the page's ground at 0, dark at the top of the scale."""
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(attention_colours(), name="vb-attention")
+
+
+@lru_cache
+def diverging_map():
+    """The colour map for zero-centred numbers; give it a norm that is symmetric about zero."""
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(diverging_colours(), name="vb-diverging")
+
+
+@lru_cache
+def _register_fonts() -> None:
+    from matplotlib.font_manager import fontManager
+
+    for font in sorted(_FONTS.glob("*.ttf")):
+        fontManager.addfont(font)
+
+
+def mpl_style() -> dict:
+    """The rc settings of every figure: sizes in px of the page, our inks, letters as in the formulas."""
+    _register_fonts()
+    text, muted, ground, line = (colour(name) for name in ("text", "muted", "ground", "line"))
+    small, normal, large = (_points(px) for px in (SMALLEST_TEXT, 14, 16))
+    from cycler import cycler
+
+    return {
+        "figure.figsize": (PAGE_WIDTH * _PX, 360 * _PX),
+        "figure.dpi": 192,  # pictures inside a figure keep two pixels for one of the page
+        "figure.facecolor": ground,
+        "figure.constrained_layout.use": True,
+        "savefig.facecolor": ground,
+        "savefig.bbox": "standard",
+        "svg.fonttype": "path",  # the same letters on every machine
+        "svg.hashsalt": "vitbook",  # and the same file from the same numbers
+        "font.family": ["Inter", "DejaVu Sans"],  # the second fills in symbols that the first lacks
+        "font.size": normal,
+        "mathtext.fontset": "cm",  # as in the page's formulas
+        "axes.titlesize": large,
+        "axes.titleweight": "bold",
+        "axes.titlelocation": "left",
+        "axes.titlepad": 10,
+        "axes.labelsize": normal,
+        "axes.labelcolor": muted,
+        "axes.facecolor": ground,
+        "axes.edgecolor": muted,
+        "axes.linewidth": 0.8,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "axes.unicode_minus": True,
+        "axes.prop_cycle": cycler(color=[colour(name) for name in ("stream", "query", "class", "key", "value", "mlp")]),
+        "xtick.labelsize": small,
+        "ytick.labelsize": small,
+        "xtick.color": muted,
+        "ytick.color": muted,
+        "text.color": text,
+        "grid.color": line,
+        "grid.linewidth": 0.8,
+        "lines.linewidth": 2,
+        "lines.solid_capstyle": "round",
+        "patch.linewidth": 0.8,
+        "legend.frameon": False,
+        "legend.fontsize": small,
+        "hatch.linewidth": 0.8,
+        "image.cmap": "viridis",
+        "image.interpolation": "nearest",
+    }
+
+
+def canvas(height: int, columns: int = 1, rows: int = 1, width: int = PAGE_WIDTH, mosaic=None, **options):
+    """``fig, axes`` of ``width`` x ``height`` px of the page; ``options`` go to ``subplots``.
+
+    With a ``mosaic`` they go to ``subplot_mosaic``, and ``axes`` is a dict of its names.
+    The book's style stays on from here, since titles and labels are set later and read it then.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.colorbar import Colorbar
+
+    plt.rcParams.update(mpl_style())
+    Colorbar.n_rasterize = (
+        1000  # shades from which on a bar is pixels: ours stay vectors, so that the dark twin changes them
+    )
+    size = (width * _PX, height * _PX)
+    if mosaic is not None:
+        return plt.subplot_mosaic(mosaic, figsize=size, **options)
+    return plt.subplots(rows, columns, figsize=size, **options)
+
+
+class Drawing:
+    """A finished figure as SVG that carries its own alternative text.
+
+    JupyterLab shows it as it is; the build reads ``alt`` out of it and makes its dark twin.
+    """
+
+    def __init__(self, fig, alt: str):
+        if not alt.strip():
+            raise ValueError("a figure needs a text that says what it shows: show(fig, alt='...')")
+        self.alt = one_line(alt, len(alt))
+        self.svg = titled(_svg(fig), self.alt)
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+        return {"image/svg+xml": self.svg, "text/plain": repr(self)}
+
+    def __repr__(self) -> str:
+        return f"<figure: {self.alt}>"
+
+
+def literal(text: str, most: int = 80) -> str:
+    """Words from elsewhere for a figure: one line, and a dollar in it is a dollar and begins no formula."""
+    return one_line(text, most).replace("$", r"\$")
+
+
+def finish(fig, alt: str) -> Drawing:
+    """``fig`` closed and turned into a `Drawing`, with ``alt`` for those who cannot see it."""
+    import matplotlib.pyplot as plt
+
+    drawing = Drawing(fig, alt)
+    plt.close(fig)
+    return drawing
+
+
+def label_ends(axis, x: float, ends) -> None:
+    """Words behind the ends of lines at ``x``, pushed apart so that none covers another: the last thing drawn on ``axis``.
+
+    ends: (value, words, name of a colour) of each line, in any order.
+    """
+    axis.autoscale_view()
+    on_axis = axis.transData + axis.transAxes.inverted()
+    gap = 1.3 * _points(SMALLEST_TEXT) / (axis.get_window_extent().height * 72 / axis.figure.dpi)
+    at = float("-inf")
+    for value, words, ink in sorted(ends, key=lambda end: end[0]):
+        height = on_axis.transform((x, value))[1]
+        at = max(height, at + gap)
+        line = {"arrowstyle": "-", "color": colour(ink), "linewidth": 0.8, "shrinkA": 0, "shrinkB": 2}
+        axis.annotate(
+            words, (x, value), (10, at), textcoords=("offset points", "axes fraction"), va="center", color=colour(ink),
+            fontsize=_points(SMALLEST_TEXT), annotation_clip=False, arrowprops=line if at > height else None,
+        )  # fmt: skip
+
+
+def show(fig, alt: str) -> None:
+    """Display ``fig`` now, with ``alt`` for those who cannot see it, and close it."""
+    from IPython.display import display
+
+    display(finish(fig, alt))
+
+
+def _svg(fig) -> str:
+    import matplotlib
+
+    buffer = io.StringIO()
+    with matplotlib.rc_context(mpl_style()):
+        fig.draw_without_rendering()  # a bar that the layout made shorter may get longer labels: lay out twice
+        # No date and no creator: the same numbers give the same file.
+        fig.savefig(buffer, format="svg", dpi=mpl_style()["figure.dpi"], metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    # The cells of a grid meet without the hairline that smoothing leaves between them.
+    text = text.replace('<g id="QuadMesh_', '<g shape-rendering="crispEdges" id="QuadMesh_')
+    return text[text.index("<svg") :]
+
+
+def titled(svg: str, alt: str) -> str:
+    """``svg`` with ``alt`` as its title, which screen readers speak."""
+    head, close, body = svg.partition(">")
+    return f'{head} role="img"{close}<title>{escape(alt, quote=False)}</title>{body}'

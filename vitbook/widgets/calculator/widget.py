@@ -1,0 +1,106 @@
+"""`Calculator`: sizes in, parameters and multiply-adds out, with a kernel or without one.
+
+The page evaluates the very formulas of `vitbook.studies.counting` (they are text), in whole numbers of any length, so its totals
+are Python's to the last digit.  Chapter: where the parameters sit.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anywidget
+import traitlets
+
+from vitbook.config import VARIANTS, ViTConfig
+from vitbook.figures import palette
+from vitbook.studies.counting import MULTIPLY_ADDS, PARAMETERS, count_parameters, multiply_adds
+from vitbook.studies.formulas import Count, Term, as_text
+
+HERE = Path(__file__).parent
+LETTERS = ("H", "W", "P", "C", "D", "L", "heads", "M")
+#: Part -> the ink of what it is; parts that cannot stand in one bar may share an ink.
+INK = {
+    "patch_embedding": "embedding",
+    "class_token": "class",
+    "positions": "position",
+    "attention": "query",
+    "projections": "query",
+    "scores": "key",
+    "weighted_sum": "value",
+    "mlp": "mlp",
+    "norms": "stream",
+    "final_norm": "stream",
+    "pre_logits": "picture",
+    "head": "class",
+}
+_INKS = ("ground", "surface", "line", "text", "muted", *dict.fromkeys(INK.values()))
+
+
+def style() -> str:
+    """The style sheet with the palette's colours for both themes, for pages that do not carry them."""
+    dark = 'html[data-theme="dark"] .vb-calc, body[data-jp-theme-light="false"] .vb-calc'
+    blocks = []
+    for theme, where in zip(palette.THEMES, (".vb-calc", dark), strict=True):
+        inks = "".join(f"--vb-{name}:{palette.colour(name, theme)};" for name in _INKS)
+        blocks.append(f"{where}{{color-scheme:{theme};{inks}}}\n")
+    return "".join(blocks) + (HERE / "widget.css").read_text(encoding="utf-8")
+
+
+def described(terms: tuple[Term, ...]) -> list[dict[str, str]]:
+    """What the page needs of each term: title, formula to evaluate, formula to read, how often, and its ink."""
+    return [
+        {"title": t.title, "formula": t.formula, "text": as_text(t.formula), "times": t.times, "ink": INK[t.name]}
+        for t in terms
+    ]
+
+
+class Calculator(anywidget.AnyWidget):
+    """Parameters and multiply-adds of any plain ViT.
+
+    model: a variant of Table 1 to start from; any size by its letter, K classes (0: no class layer), qkv_bias and
+    pre_logits may be given too.  Each is an attribute to read, set and observe; the page may change it as well.
+    Raises ValueError as `ViTConfig` does when the start is impossible.
+    """
+
+    _esm = traitlets.Unicode((HERE / "widget.js").read_text(encoding="utf-8")).tag(sync=True)
+    _css = traitlets.Unicode(style()).tag(sync=True)
+
+    H = traitlets.Int().tag(sync=True)
+    W = traitlets.Int().tag(sync=True)
+    P = traitlets.Int().tag(sync=True)
+    C = traitlets.Int().tag(sync=True)
+    D = traitlets.Int().tag(sync=True)
+    L = traitlets.Int().tag(sync=True)
+    heads = traitlets.Int().tag(sync=True)
+    M = traitlets.Int().tag(sync=True)
+    K = traitlets.Int(1000).tag(sync=True)
+    qkv_bias = traitlets.Bool(True).tag(sync=True)
+    pre_logits = traitlets.Bool(False).tag(sync=True)
+    presets = traitlets.Dict().tag(sync=True)
+    parameters = traitlets.List().tag(sync=True)
+    multiply_adds = traitlets.List().tag(sync=True)
+
+    def __init__(self, model: str = "ViT-B/16", **sizes):
+        if model not in VARIANTS:
+            raise ValueError(f"model must be one of {', '.join(VARIANTS)}, got {model!r}")
+        if unknown := sizes.keys() - {*LETTERS, "K", "qkv_bias", "pre_logits"}:
+            raise TypeError(f"Calculator has no {', '.join(sorted(unknown))}; sizes are {', '.join(LETTERS)} and K")
+        presets = {name: {letter: getattr(c, letter) for letter in LETTERS} for name, c in VARIANTS.items()}
+        terms = {"parameters": described(PARAMETERS), "multiply_adds": described(MULTIPLY_ADDS)}
+        super().__init__(**presets[model] | sizes, **terms, presets=presets)
+        _ = self.count
+
+    @property
+    def config(self) -> ViTConfig:
+        """The sizes as a config.  Raises ValueError naming the letter where they fit no model."""
+        return ViTConfig(**{letter: getattr(self, letter) for letter in LETTERS}, qkv_bias=self.qkv_bias)
+
+    @property
+    def count(self) -> Count:
+        """Parameters, as `count_parameters` gives them."""
+        return count_parameters(self.config, self.K or None, self.pre_logits)
+
+    @property
+    def cost(self) -> Count:
+        """Multiply-adds of one picture, as `vitbook.studies.counting.multiply_adds` gives them."""
+        return multiply_adds(self.config, self.K or None, self.pre_logits)

@@ -1,0 +1,114 @@
+"""Figure 1 of the paper, drawn anew from a checkpoint, a photograph and one run: a page's worth of plain HTML and SVG.
+
+Nothing in it needs a kernel or a network. Each part of the drawing links to its chapter and shows, when pointed at,
+focused or tapped, the tensor that really stands there. Chapter: Figure 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from itertools import count
+
+from PIL import Image
+
+from vitbook.figures.palette import GROUNDS, INKS
+from vitbook.figures.svg import tag
+from vitbook.figures.thumbnails import COOL, WARM, photo
+from vitbook.model import run
+from vitbook.pictures import load_picture
+from vitbook.pixels import preprocess, view_box
+from vitbook.trace import Trace
+from vitbook.widgets.figure1.cards import card, chapter, small_picture, table
+from vitbook.widgets.figure1.drawing import Drawing
+from vitbook.widgets.figure1.parts import Part, costs, parts
+from vitbook.widgets.figure1.pieces import UNIT, Pieces
+
+_numbers_of_figures = count(1)
+
+
+def figure_1(checkpoint, picture="chelsea", layer: int = 1) -> Figure1:
+    """Figure 1 for this checkpoint and picture, with one layer (counted from 1) enlarged.
+
+    picture: whatever `load_picture` takes.  Raises ValueError for a layer that the model does not have, and what
+    `load_picture` and `preprocess` raise.
+    """
+    picture = load_picture(picture)
+    trace = run(checkpoint, preprocess(picture, checkpoint))
+    found = parts(checkpoint.weights, trace, layer)
+    return Figure1(checkpoint, picture, trace, layer, found, f"vb-f1-{next(_numbers_of_figures)}")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Figure1:
+    """Figure 1 for one checkpoint, picture and layer; a notebook shows it as HTML.
+
+    parts: every part by key (see `figure1_parts.Part`).  trace: the run that it shows.  uid: what its ids start with.
+    """
+
+    checkpoint: object
+    picture: Image.Image
+    trace: Trace
+    layer: int
+    parts: dict[str, Part]
+    uid: str
+
+    @cached_property
+    def drawing(self) -> Drawing:
+        """The drawing, ready for either arrangement."""
+        cost = costs(self.checkpoint.config, self.checkpoint.weights.K)
+        return Drawing(Pieces(self.parts, self.trace, self.layer, self.uid, chapter), cost)
+
+    def svg(self, layout: str = "wide") -> str:
+        """The bare drawing, "wide" or "tall"; its photograph lives outside it, in the HTML."""
+        if layout not in ("wide", "tall"):
+            raise ValueError(f"layout must be 'wide' or 'tall', got {layout!r}")
+        return getattr(self.drawing, layout)()
+
+    def __repr__(self) -> str:
+        return self.drawing.in_words()
+
+    def _repr_html_(self) -> str:
+        return "".join([
+            f'<div class="vb-figure1" id="{self.uid}" data-first="x"><style>{colours()}{_asset("widget.css")}</style>',
+            self._shared_photo(), self.svg("wide"), self.svg("tall"),
+            f'<div class="vb-f1-panel" role="region" aria-label="The part that is chosen" tabindex="0">{self._cards()}</div>',
+            '<div class="vb-f1-tools"><button type="button" hidden>Full screen</button>'
+            "<span>Point at a part, tap it, or walk through with Tab and the arrow keys.</span></div>",
+            table(self.parts, self.drawing.in_words()),
+            f"<script>{_asset('widget.js')}</script></div>",
+        ])  # fmt: skip
+
+    def _cards(self) -> str:
+        run_of = (self.checkpoint, self.picture, self.trace, self.layer)
+        return "".join(card(part, small_picture(part, *run_of), shown=key == "x") for key, part in self.parts.items())
+
+    def _shared_photo(self) -> str:
+        """The photograph once, in a drawing of no size, for both arrangements to use; sharper than what the model gets."""
+        c = self.checkpoint.config
+        box = view_box(self.picture.size, self.checkpoint.preprocessing)
+        sharp = self.picture.resize((2 * c.W, 2 * c.H), Image.Resampling.LANCZOS, box=box)
+        size = {"width": UNIT * c.columns, "height": UNIT * c.rows, "preserveAspectRatio": "none"}
+        image = tag("image", id=f"{self.uid}-photo", href=photo(sharp), **size)
+        return tag("svg", tag("defs", image), class_="vb-f1-shared", aria_hidden="true", focusable="false")
+
+
+def colours() -> str:
+    """The palette's inks as --f-*: the book's own custom properties where there are some, else the same colours."""
+    known = GROUNDS | INKS
+    light = "".join(f"--f-{name}:var(--vb-{name},{ink.light});" for name, ink in known.items())
+    dark = "".join(f"--f-{name}:var(--vb-{name},{ink.dark});" for name, ink in known.items())
+    inks = "".join(
+        f".vb-figure1 .box.{name}{{stroke:var(--f-{name});fill:color-mix(in srgb,var(--f-{name}) 12%,var(--f-ground))}}"
+        f".vb-figure1 .piece.{name}{{fill:var(--f-{name})}}.vb-figure1 text.{name}{{fill:var(--f-{name})}}"
+        for name in INKS
+    )
+    return (
+        f".vb-figure1{{{light}--f-cool:{COOL};--f-warm:{WARM}}}"
+        f'body[data-jp-theme-light="false"] .vb-figure1,html[data-theme="dark"] .vb-figure1{{{dark}}}{inks}'
+    )
+
+
+def _asset(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

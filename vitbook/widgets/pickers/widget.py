@@ -1,0 +1,76 @@
+"""Two small pickers over the patch grid, all of their data on the page: a patch and its numbers, a position and its likes."""
+
+from __future__ import annotations
+
+import base64
+import io
+
+import anywidget
+import numpy as np
+import torch
+import traitlets
+
+from vitbook.maps import position_similarity
+from vitbook.patches import check_token, token_of
+from vitbook.pixels import seen
+from vitbook.widgets.kit import colour_tables, script, style
+
+LEVELS = 127  # steps to each side of zero
+
+
+class GridPicker(anywidget.AnyWidget):
+    """A grid to choose a patch from, and beside it what belongs to that patch.  token: the chosen one, from 1."""
+
+    _esm = traitlets.Unicode(script("pickers/widget.js")).tag(sync=True)
+    _css = traitlets.Unicode(style()).tag(sync=True)
+
+    kind = traitlets.Enum(["patch", "position"]).tag(sync=True)
+    sizes = traitlets.Dict().tag(sync=True)
+    tables = traitlets.Bytes().tag(sync=True)
+    token = traitlets.Int(1).tag(sync=True)
+    picture = traitlets.Unicode().tag(sync=True)  # the pixels that the model sees, as a PNG data URI
+    normalise = traitlets.Dict().tag(sync=True)  # rescale, mean, std: from a pixel to its number in x
+    codes = traitlets.Bytes().tag(sync=True)  # (N, N): 127 (1 + cosine / top), rounded
+    top = traitlets.Float().tag(sync=True)  # the largest cosine, in size, of two different positions
+
+    def __init__(self, config, token: int, **data):
+        self._config = config
+        sizes = {k: getattr(config, k) for k in ("rows", "columns", "P", "H", "W", "C")}
+        super().__init__(sizes=sizes, tables=colour_tables(), token=token, **data)
+
+    @traitlets.validate("token")
+    def _a_patch(self, proposal) -> int:
+        if check_token(proposal["value"], self._config) == 0:
+            raise traitlets.TraitError(f"token must be a patch, from 1 to {self._config.N}; 0 is [class]")
+        return proposal["value"]
+
+
+def patch_picker(picture, checkpoint, patch: int = 0) -> GridPicker:
+    """Choose a patch of a photograph: its token, its place, its pixels, and the first numbers of its row of x_p.
+
+    picture: what `load_picture` takes.  patch: the first one shown, from 0.  Raises ValueError where there is none.
+    """
+    config, how = checkpoint.config, checkpoint.preprocessing
+    out = io.BytesIO()
+    seen(picture, checkpoint).convert("RGB").save(out, "PNG", optimize=True)
+    return GridPicker(
+        config,
+        check_token(patch + 1, config),
+        kind="patch",
+        picture=f"data:image/png;base64,{base64.b64encode(out.getvalue()).decode('ascii')}",
+        normalise={"rescale": how.rescale, "mean": list(how.mean), "std": list(how.std)},
+    )
+
+
+def position_picker(E_pos: torch.Tensor, config, token: int | None = None) -> GridPicker:
+    """Choose a place of the grid: the cosine of its position vector with every other's.
+
+    E_pos (N+1, D).  token: the first one shown, from 1; by default the middle of the grid.
+    A cosine is stored to 1/254 of the largest, in size, between two different places; one with itself is 1 and left out.
+    """
+    similarity = position_similarity(E_pos, config).flatten(1).double().numpy()  # (N, N)
+    np.fill_diagonal(similarity, 0)
+    top = float(np.abs(similarity).max()) or 1.0
+    codes = np.rint(LEVELS * (1 + similarity / top)).astype(np.uint8)
+    token = token_of(config.rows // 2, config.columns // 2, config) if token is None else token
+    return GridPicker(config, token, kind="position", codes=codes.tobytes(), top=top)
