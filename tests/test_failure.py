@@ -17,11 +17,10 @@ import pytest
 from conftest import ROOT, build_book, small_book
 from sphinx.errors import ExtensionError
 from test_build import HEADER, cell
-from tiny import Tiny, random_weights
+from tiny import checkpoint_of, random_weights
 
 from bookbuild import workplace
 from vitbook import __main__ as command
-from vitbook.config import Preprocessing
 from vitbook.library.errors import told
 from vitbook.widgets.explorer import atlas
 
@@ -235,11 +234,7 @@ def test_a_second_build_in_the_same_folder_ends_at_once_and_the_first_does_not_m
 # --- the same, without a build ----------------------------------------------------------------------------------------
 
 
-class Named(Tiny):
-    name = "tiny"
-
-
-CHECKPOINT = Named(random_weights(K=None), None, Preprocessing((15, 20), (0.5,) * 3, (0.5,) * 3))
+CHECKPOINT = checkpoint_of(random_weights(K=None))
 
 
 class Application:

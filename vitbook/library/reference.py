@@ -129,8 +129,10 @@ def compare(checkpoint: Checkpoint, x: Tensor, library=None) -> Comparison:
 
     x (C, H, W), as `preprocess` returns.  library: another witness of the same function, called with a dtype, in place of
     `checkpoint.library` (used for the embedded checkpoint before its LayerScale is folded).
-    Raises `Disagreement` when a stage breaks its bound.
+    Raises `Disagreement` when a stage breaks its bound, ValueError for a batch.
     """
+    if getattr(x, "ndim", 3) != 3:
+        raise ValueError(f"compare takes one picture (C, H, W), got {tuple(x.shape)}; compare a batch one by one")
     library = library or checkpoint.library
     rows = []
     for dtype, bound in BOUNDS.items():
