@@ -65,7 +65,7 @@ def self_attention(
     A: Float[Tensor, "*heads queries tokens"], v: Float[Tensor, "*heads tokens D_h"]
 ) -> Float[Tensor, "*heads queries D_h"]:
     """Eq. 7: SA(z) = A v.  Each row is the average of the value rows, weighted by that row of A."""
-    return A @ v
+    return A @ v  # (..., heads, N+1, N+1) @ (..., heads, N+1, D_h): the axis of the keys is summed over
 
 
 def join_heads(sa: PerHead, U_msa: Float[Tensor, "kD_h D"], b_msa: Float[Tensor, "D"] | None = None) -> Rows:

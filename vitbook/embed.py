@@ -12,7 +12,7 @@ def project_patches(
     x_p: Float[Tensor, "*batch N P2C"], E: Float[Tensor, "P2C D"], b_E: Float[Tensor, "D"]
 ) -> Float[Tensor, "*batch N D"]:
     """The x_p E of Eq. 1: every patch times the same matrix, plus the bias that the equation leaves out."""
-    return x_p @ E + b_E
+    return x_p @ E + b_E  # (..., N, P²C) -> (..., N, D)
 
 
 def embed(
@@ -30,7 +30,7 @@ def embed(
         )
     first = x_class.expand(*patches.shape[:-2], 1, D)  # the same [class] for every picture of a batch
     sequence = torch.cat([first, patches], dim=-2)  # (..., N, D) -> (..., N+1, D)
-    return sequence + E_pos
+    return sequence + E_pos  # one table, the same for every picture of a batch
 
 
 def resample_positions(

@@ -30,7 +30,7 @@ def layer_norm(
 
 def gelu(x: Tensor) -> Tensor:
     """GELU(x) = x Phi(x), Phi the standard normal distribution function (Hendrycks and Gimpel, 2016)."""
-    return x * 0.5 * (1 + torch.erf(x / 2**0.5))
+    return x * 0.5 * (1 + torch.erf(x / 2**0.5))  # Phi(x) = (1 + erf(x / √2)) / 2
 
 
 def gelu_tanh(x: Tensor) -> Tensor:
@@ -70,7 +70,7 @@ def attend(z: Tokens, layer: LayerWeights, heads: int, eps: float, mask: Bool[Te
 
     The tokens are normalised, look at each other, and the result is added to what came in (not to its normalised form).
     """
-    normed = layer_norm(z, layer.gamma_1, layer.beta_1, eps)
+    normed = layer_norm(z, layer.gamma_1, layer.beta_1, eps)  # on the branch only; z itself goes past it
     q, k, v = qkv(normed, layer.U_q, layer.U_k, layer.U_v, layer.b_q, layer.b_k, layer.b_v, heads)
     sa = self_attention(attention_weights(q, k, mask), v)  # (..., heads, N+1, D_h)
     msa = join_heads(sa, layer.U_msa, layer.b_msa)  # (..., N+1, D)

@@ -31,7 +31,7 @@ def assemble(x_p: Float[Tensor, "N P2C"], rows: int, columns: int, C: int = 3) -
     P = round((numbers / C) ** 0.5)
     if N != rows * columns or P * P * C != numbers:
         raise ValueError(f"x_p of shape {tuple(x_p.shape)} is not {rows} x {columns} square patches of {C} channels")
-    squares = x_p.reshape(rows, columns, C, P, P).permute(2, 0, 3, 1, 4)  # (C, rows, P, columns, P)
+    squares = x_p.reshape(rows, columns, C, P, P).permute(2, 0, 3, 1, 4)  # (C, rows, P, columns, P): as pixels lie
     return squares.reshape(C, rows * P, columns * P)
 
 
@@ -39,7 +39,7 @@ def token_of(row: int, column: int, config: ViTConfig) -> int:
     """(row, column) of the grid, both from 0 -> token."""
     if not (0 <= row < config.rows and 0 <= column < config.columns):
         raise ValueError(f"({row}, {column}) is outside the {config.rows} x {config.columns} grid, which counts from 0")
-    return row * config.columns + column + 1
+    return row * config.columns + column + 1  # + 1, since [class] comes first
 
 
 def place_of(token: int, config: ViTConfig) -> tuple[int, int]:

@@ -21,7 +21,7 @@ def classify(
     y: Float[Tensor, "*batch D"], W_head: Float[Tensor, "D K"], b_head: Float[Tensor, "K"]
 ) -> Float[Tensor, "*batch K"]:
     """The head at fine-tuning (Section 3.1): logits = y W_head + b_head, one linear layer and nothing else."""
-    return y @ W_head + b_head
+    return y @ W_head + b_head  # (..., D) -> (..., K)
 
 
 def top(logits: Float[Tensor, "K"], k: int = 5) -> list[tuple[int, float]]:

@@ -16,6 +16,7 @@ from vitbook.config import ViTConfig
 from vitbook.patches import check_token
 
 
+# kw_only: in a row of a dozen tensors two could change places unseen
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Trace:
     """One picture's way through the model.  Layers and heads count from 1, tokens from 0 = [class].
@@ -32,7 +33,7 @@ class Trace:
     x: Tensor
     x_p: Tensor
     embeddings: Tensor
-    z: list[Tensor]
+    z: list[Tensor]  # L + 1 of them; the other lists have L
     q: list[Tensor]
     k: list[Tensor]
     v: list[Tensor]
@@ -66,7 +67,7 @@ class Trace:
             h = _counted("head", head, self.config.heads) - 1
             q, k = q[..., h, :, :], k[..., h, :, :]  # (..., N+1, D_h)
         A = attention_weights(q, k, mask)
-        return A if query is None else A.squeeze(-2)
+        return A if query is None else A.squeeze(-2)  # (..., 1, N+1) -> (..., N+1)
 
     def picture(self, i: int) -> Trace:
         """The trace of picture i of a batch, from 0: the same numbers without the axis B, and nothing is copied.
@@ -111,7 +112,7 @@ class Trace:
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td><code>{n}</code></td><td>{shape}</td></tr>" for n, shape in self.shapes().items())
-        said = repr(self).strip("<>")
+        said = repr(self).strip("<>")  # letters and numbers of ours only, so nothing in it needs escaping
         return f"<table><caption>{said}</caption><tr><th>name</th><th>shape</th></tr>{rows}</table>"
 
 

@@ -15,6 +15,7 @@ from torch import Tensor
 from vitbook.config import ViTConfig
 
 
+# eq=False: == of tensors is a tensor, no answer.  repr=False: theirs would fill pages.
 @dataclass(frozen=True, eq=False, repr=False)
 class LayerWeights:
     """One encoder layer (Eq. 2 and 3).
@@ -29,7 +30,7 @@ class LayerWeights:
     U_q: Tensor
     U_k: Tensor
     U_v: Tensor
-    b_q: Tensor
+    b_q: Tensor  # zeros, not None, where the checkpoint has no biases: so Eq. 5 is one line for all of them
     b_k: Tensor
     b_v: Tensor
     U_msa: Tensor
@@ -45,6 +46,7 @@ class LayerWeights:
     def shapes(config: ViTConfig) -> dict[str, tuple[int, ...]]:
         """Name -> shape of every tensor of a layer."""
         D, M = config.D, config.M
+        # whatever is not wide has one number a column of the tokens
         wide = {"U_q": (D, D), "U_k": (D, D), "U_v": (D, D), "U_msa": (D, D), "W_1": (D, M), "b_1": (M,), "W_2": (M, D)}
         return {field.name: wide.get(field.name, (D,)) for field in fields(LayerWeights)}
 
@@ -71,7 +73,7 @@ class Weights:
     layers: tuple[LayerWeights, ...]
     gamma: Tensor
     beta: Tensor
-    W_head: Tensor | None = None
+    W_head: Tensor | None = None  # None, not zeros: without a head there are no classes
     b_head: Tensor | None = None
 
     def __post_init__(self) -> None:
@@ -91,7 +93,7 @@ class Weights:
         """Name -> shape of every tensor, in the order of the equations."""
         c = self.config
         before = {"E": (c.patch_numbers, c.D), "b_E": (c.D,), "x_class": (1, c.D), "E_pos": (c.N + 1, c.D)}
-        layers = {
+        layers = {  # names are for messages, so layers count from 1
             f"layer {l}: {name}": shape for l in range(1, c.L + 1) for name, shape in LayerWeights.shapes(c).items()
         }
         head = {} if self.b_head is None else {"W_head": (c.D, len(self.b_head)), "b_head": (len(self.b_head),)}
@@ -110,6 +112,7 @@ class Weights:
 
     def to(self, where: torch.dtype | torch.device | str) -> Weights:
         """The same numbers in another floating-point type (torch.float64), or on another device ("cuda", "mps", "cpu")."""
+        # a tensor that is there already is taken as it is, so that a second call costs nothing
         layers = tuple(replace(layer, **_moved(layer, where)) for layer in self.layers)
         return replace(self, layers=layers, **_moved(self, where))
 
@@ -137,6 +140,7 @@ def weights_of(model) -> Weights:
 
     Raises ValueError for anything else.
     """
+    # asked for by what it carries, not by its class: the model does not know library/, where checkpoints come from
     found = getattr(model, "weights", model)
     if not isinstance(found, Weights):
         raise ValueError(
