@@ -90,6 +90,11 @@ def test_runs_of_two_models_are_not_compared(checkpoint, x):
         distance(run(checkpoint, x), run(other, x))
 
 
+def test_runs_of_batches_are_not_compared_as_if_they_were_one_picture(checkpoint, x):
+    with pytest.raises(ValueError, match=r"of a batch of 2, so take .picture\(i\)"):
+        distance(*[run(checkpoint, torch.stack([x, x]))] * 2)
+
+
 def test_epsilon_shortens_by_what_the_variance_says(checkpoint, x):
     """LN divides by sqrt(var + eps): the token of smallest variance is shortened by 1 - sqrt(var / (var + eps))."""
     trace = run(checkpoint, x)

@@ -14,7 +14,7 @@ from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPi
 from vitbook.config import RESAMPLING, Preprocessing, ViTConfig
 from vitbook.library.base import Checkpoint
 from vitbook.pictures import PICTURES, PictureError, load_picture
-from vitbook.pixels import preprocess, seen, unnormalise, view_box
+from vitbook.pixels import prepare, preprocess, seen, unnormalise, view_box
 
 HALF, IMAGENET = ((0.5,) * 3, (0.5,) * 3), ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 ONE_STEP = 1 / 255 + 1e-6  # of a grey level, after undoing the normalisation
@@ -86,6 +86,12 @@ def test_no_resize_takes_a_picture_of_the_right_size_only():
     assert preprocess(Image.new("RGB", (20, 15)), checkpoint).shape == (3, 15, 20)
     with pytest.raises(ValueError, match="15 x 20"):
         preprocess(Image.new("RGB", (21, 15)), checkpoint)
+
+
+def test_preprocessing_needs_no_checkpoint_where_there_is_none():
+    how = Preprocessing(resize=20, mean=(0.5, 0.4, 0.3), std=(0.5, 0.6, 0.7), crop=(15, 20))
+    checkpoint = wanting(15, 20, 5, how)
+    assert torch.equal(prepare(PICTURES["chelsea"], how, checkpoint.config), preprocess("chelsea", checkpoint))
 
 
 def test_one_channel_is_grey_and_other_counts_are_refused():

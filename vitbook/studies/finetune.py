@@ -96,8 +96,8 @@ def train_head(
         raise ValueError(f"every row of Y needs one class: got {len(Y)} rows and {len(classes)} classes")
     if classes.min() < 0 or classes.max() >= K:
         raise ValueError(f"classes must lie in 0..{K - 1}, got {classes.min().item()}..{classes.max().item()}")
-    W = torch.zeros(Y.shape[1], K, dtype=Y.dtype, requires_grad=True)
-    b = torch.zeros(K, dtype=Y.dtype, requires_grad=True)
+    W = Y.new_zeros(Y.shape[1], K, requires_grad=True)
+    b = Y.new_zeros(K, requires_grad=True)
     optimiser = torch.optim.SGD([W, b], lr=rate, momentum=momentum)
     losses = []
     for step in range(steps + 1):
