@@ -79,7 +79,7 @@ def with_one_sheet(html: str, version: str) -> str:
 def join_sheets(static: Path, names: tuple[str, ...], pages: Iterable[str]) -> str:
     """Write what the pages need of these style sheets as one, which begins with their names, and return a short hash of it."""
     words = words_of(static, pages)
-    sheets = (without_unused(_with_imports(static / name, static), words) for name in names)
+    sheets = (without_unused(_whole(static / name, static), words) for name in names)
     joined = "\n".join([f"/* {' '.join(names)} */", *sheets])
     (static / JOINED).write_text(joined, encoding="utf-8")
     return hashlib.sha256(joined.encode()).hexdigest()[:8]
@@ -145,14 +145,14 @@ def _may_be(word: str, words: set[str]) -> bool:
     return word in words or any({word[:cut], word[cut:]} <= words for cut in cuts)
 
 
-def _with_imports(sheet: Path, static: Path) -> str:
+def _whole(sheet: Path, static: Path) -> str:
     """A style sheet with what it imports in its place, and addresses that start from _static."""
 
     def moved(found: re.Match) -> str:
         return f"url({found['quote']}{os.path.relpath(sheet.parent / found['path'], static)}{found['quote']})"
 
     css = _URL.sub(moved, sheet.read_text(encoding="utf-8").replace('@charset "UTF-8";', ""))
-    return _IMPORT.sub(lambda found: _with_imports(sheet.parent / found[1], static), css)
+    return _IMPORT.sub(lambda found: _whole(sheet.parent / found[1], static), css)
 
 
 def _deferred(found: re.Match) -> str:
