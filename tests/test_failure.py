@@ -357,7 +357,9 @@ def test_an_atlas_that_cannot_be_written_is_told(tmp_path):
         "import sys, test_failure\nfrom vitbook.widgets.explorer import atlas\nfrom vitbook.__main__ import main\n"
         "atlas.load_checkpoint = lambda *_: test_failure.CHECKPOINT\nsys.exit(main(['atlas']))"
     )
-    done = read_only(tmp_path, sys.executable, "-c", code, env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"})
+    done = read_only(
+        tmp_path, sys.executable, "-c", code, env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
+    )
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert re.search(r"^vitbook: \S*attn\S* cannot be written \(.*\): .*copy the book to a folder", done.stderr, re.M)
 

@@ -58,7 +58,7 @@ class Trace:
         """
         q, k = self.q[_counted("layer", layer, self.config.L) - 1], self.k[layer - 1]  # (..., heads, N+1, D_h)
         mask = self.mask
-        # chosen before the product, so that one row costs N products and not N²
+        # chosen before the product, so that one row costs N + 1 dot products and not their square
         if query is not None:
             check_token(query, self.config)
             q = q[..., query : query + 1, :]  # (..., heads, 1, D_h)
@@ -78,31 +78,34 @@ class Trace:
             raise ValueError("this is the trace of one picture already; only that of a batch (B, C, H, W) has others")
         if isinstance(i, bool) or not isinstance(i, int) or not 0 <= i < self.B:
             raise ValueError(f"picture must be a whole number from 0 to {self.B - 1}, got {i!r}")
-        parts = {name: getattr(self, name) for name in _tensors(self)}
-        return replace(self, **{n: [t[i] for t in p] if isinstance(p, list) else p[i] for n, p in parts.items()})
+        parts = self._parts().items()
+        return replace(self, **{name: [t[i] for t in p] if isinstance(p, list) else p[i] for name, p in parts})
 
     def keys(self) -> list[str | tuple[str, int]]:
         """What ``trace[...]`` takes: a letter, such as "y", or a letter and a layer, such as ("z", 3)."""
         L, out = self.config.L, []
-        for name in _tensors(self):
-            part = getattr(self, name)
+        for name, part in self._parts().items():
             # the last entry of a list is layer L's, so that of L + 1 tensors starts at layer 0
             out += [(name, l) for l in range(L + 1 - len(part), L + 1)] if isinstance(part, list) else [name]
         return out
 
     def __getitem__(self, key: str | tuple[str, int]) -> Tensor:
         if key not in self.keys():
-            raise KeyError(f'no {key!r} in this trace; it has {", ".join(_tensors(self))}, and ("z", 3) is z_3')
+            raise KeyError(f'no {key!r} in this trace; it has {", ".join(self._parts())}, and ("z", 3) is z_3')
         name, layer = key if isinstance(key, tuple) else (key, None)
         return getattr(self, name) if layer is None else getattr(self, name)[layer - self.config.L - 1]
 
     def shapes(self) -> dict[str, str]:
         """Name -> shape in numbers, for the reader; lists of L tensors say so."""
-        parts = {name: getattr(self, name) for name in _tensors(self)}
         return {
-            n: f"{len(p)} x {tuple(p[0].shape)}" if isinstance(p, list) else f"{tuple(p.shape)}"
-            for n, p in parts.items()
+            name: f"{len(part)} x {tuple(part[0].shape)}" if isinstance(part, list) else f"{tuple(part.shape)}"
+            for name, part in self._parts().items()
         }
+
+    def _parts(self) -> dict[str, Tensor | list[Tensor]]:
+        """What a run computed, in its order; config and mask came from outside, and logits may not be there."""
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("config", "mask")}
+        return {name: part for name, part in own.items() if part is not None}
 
     def __repr__(self) -> str:
         c, dtype = self.config, str(self.y.dtype).removeprefix("torch.")
@@ -114,12 +117,6 @@ class Trace:
         rows = "".join(f"<tr><td><code>{n}</code></td><td>{shape}</td></tr>" for n, shape in self.shapes().items())
         said = repr(self).strip("<>")  # letters and numbers of ours only, so nothing in it needs escaping
         return f"<table><caption>{said}</caption><tr><th>name</th><th>shape</th></tr>{rows}</table>"
-
-
-def _tensors(trace: Trace) -> list[str]:
-    """The names of what a run computed, in the order of the run; mask and config came from outside."""
-    names = (field.name for field in fields(trace))
-    return [name for name in names if name not in ("config", "mask") and getattr(trace, name) is not None]
 
 
 def _counted(what: str, number: int, last: int) -> int:
