@@ -27,6 +27,8 @@ class Trace:
 
     One rule for a batch: every tensor here, and every result of `attention`, has the axis B in front of these shapes.
     `picture(i)` is the trace of one of them.  ``trace["z", 3]`` is z_3 and ``trace["msa", 3]`` that of layer 3.
+    About 7 L (N+1) D numbers are held for each picture: where many are to be run, take batches that fit, and keep what is
+    wanted of each.
     """
 
     config: ViTConfig
