@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tiny import ODD, Tiny, random_weights, random_x
+from tiny import ODD, random_weights, random_x
 
 from vitbook.config import ViTConfig
 from vitbook.model import run
@@ -47,7 +47,7 @@ def test_shifting_goes_right_and_wraps():
 
 @pytest.mark.parametrize("change", [lambda x: shuffled(x, ODD.P), lambda x: shifted(x, ODD.P)])
 def test_only_positions_tell_the_order(change):
-    with_, without = Tiny(random_weights()), Tiny(without_positions(random_weights()))
+    with_, without = random_weights(), without_positions(random_weights())
     x = random_x()
     assert (run(without, change(x)).y - run(without, x).y).abs().max() < 1e-10
     assert (run(with_, change(x)).y - run(with_, x).y).abs().max() > 1e-4

@@ -18,11 +18,12 @@ import pytest
 import torch
 import traitlets
 from PIL import Image
-from tiny import ODD, Tiny, random_weights, random_x
+from tiny import ODD, checkpoint_of, random_weights, random_x
 
 from vitbook import maps
 from vitbook.config import Preprocessing, ViTConfig
 from vitbook.figures import colours
+from vitbook.library.base import Checkpoint
 from vitbook.model import run
 from vitbook.patches import describe
 from vitbook.pictures import PICTURES, PictureError, load_picture
@@ -36,8 +37,8 @@ STRAIGHT = Preprocessing((15, 20), (0.5,) * 3, (0.5,) * 3)
 HALF_STEP = 1 / 510
 
 
-def tiny(config=ODD, how=STRAIGHT, seed=0, K=None) -> Tiny:
-    return Tiny(random_weights(config, K, seed), None, how)
+def tiny(config=ODD, how=STRAIGHT, seed=0, K=None) -> Checkpoint:
+    return checkpoint_of(random_weights(config, K, seed), None, how)
 
 
 @pytest.fixture(scope="module")

@@ -17,11 +17,10 @@ import pytest
 from conftest import ROOT, build_book, small_book
 from sphinx.errors import ExtensionError
 from test_build import HEADER, cell
-from tiny import Tiny, random_weights
+from tiny import checkpoint_of, random_weights
 
 from bookbuild import workplace
 from vitbook import __main__ as command
-from vitbook.config import Preprocessing
 from vitbook.library.errors import told
 from vitbook.widgets.explorer import atlas
 
@@ -235,11 +234,7 @@ def test_a_second_build_in_the_same_folder_ends_at_once_and_the_first_does_not_m
 # --- the same, without a build ----------------------------------------------------------------------------------------
 
 
-class Named(Tiny):
-    name = "tiny"
-
-
-CHECKPOINT = Named(random_weights(K=None), None, Preprocessing((15, 20), (0.5,) * 3, (0.5,) * 3))
+CHECKPOINT = checkpoint_of(random_weights(K=None))
 
 
 class Application:
@@ -362,7 +357,9 @@ def test_an_atlas_that_cannot_be_written_is_told(tmp_path):
         "import sys, test_failure\nfrom vitbook.widgets.explorer import atlas\nfrom vitbook.__main__ import main\n"
         "atlas.load_checkpoint = lambda *_: test_failure.CHECKPOINT\nsys.exit(main(['atlas']))"
     )
-    done = read_only(tmp_path, sys.executable, "-c", code, env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"})
+    done = read_only(
+        tmp_path, sys.executable, "-c", code, env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
+    )
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert re.search(r"^vitbook: \S*attn\S* cannot be written \(.*\): .*copy the book to a folder", done.stderr, re.M)
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from PIL import Image
-from tiny import ODD, Tiny, random_weights, random_x
+from tiny import ODD, checkpoint_of, random_weights, random_x
 
 from vitbook.config import Preprocessing
 from vitbook.figures.svg import fitted, in_html, in_svg, percent
@@ -27,7 +27,7 @@ PICTURE = Image.fromarray(np.random.default_rng(0).integers(0, 256, (30, 50, 3),
 
 
 def tiny(K=7, labels=None, config=ODD):
-    return Tiny(random_weights(config, K=K), labels, replace(HOW, resize=(config.H, config.W)))
+    return checkpoint_of(random_weights(config, K=K), labels, replace(HOW, resize=(config.H, config.W)))
 
 
 def drawn(K=7, labels=None, layer=2, config=ODD) -> Figure1:
@@ -45,7 +45,7 @@ def pixels(uri: str) -> np.ndarray:
 
 @pytest.mark.parametrize("K", [None, 7])
 def test_the_parts_share_out_the_whole_model(K):
-    p = parts(random_weights(K=K), run(tiny(K), random_x()), layer=3)
+    p = parts(tiny(K), run(tiny(K), random_x()), layer=3)
     alone = ("E", "x_class", "positions", "encoder", "y", "head")
     for whole, field, share in (
         (count_parameters(ODD, K).total, "parameters", "parameter_share"),
@@ -60,7 +60,7 @@ def test_the_parts_share_out_the_whole_model(K):
 def test_each_part_shows_the_tensor_of_this_run_and_this_layer():
     checkpoint, layer = tiny(), 2
     trace = run(checkpoint, random_x())
-    p = parts(checkpoint.weights, trace, layer)
+    p = parts(checkpoint, trace, layer)
     for part in p.values():
         assert tuple(part.tensor.shape) == part.shape, part.key
         assert part.chapter in CHAPTERS

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from PIL import Image
-from tiny import ODD, Tiny, random_weights, random_x
+from tiny import ODD, checkpoint_of, random_weights, random_x
 
 from vitbook.model import run
 from vitbook.studies.finetune import Head, crops, train_head, with_head
@@ -52,8 +52,9 @@ def test_halves_share_no_pixel():
 
 
 def test_a_new_head_gives_logits_to_a_checkpoint_without_one():
-    bare = Tiny(random_weights(K=None))
+    bare = checkpoint_of(random_weights(K=None))
     head = Head(torch.ones(ODD.D, 2, dtype=torch.float64), torch.tensor([0.0, 1.0], dtype=torch.float64), ())
-    trace = run(with_head(bare, head, ["left", "right"]), random_x())
+    answering = with_head(bare, head, ["left", "right"])
+    trace = run(answering, random_x())
     torch.testing.assert_close(trace.logits, head(trace.y))
-    assert trace.top(1)[0][0] == "right"
+    assert answering.top(trace.logits, 1)[0][0] == "right"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny import Tiny, random_weights
+from tiny import checkpoint_of, random_weights
 
 from vitbook.embed import resample_positions
 from vitbook.model import run
 from vitbook.patches import cut
-from vitbook.studies.hybrid import EXTENDED_STAGE_3, RESNET_50, HybridCheckpoint, StdConv, Stem, feed
+from vitbook.studies.hybrid import EXTENDED_STAGE_3, RESNET_50, StdConv, Stem, feed
+from vitbook.weights import Weights
 
 SMALL = (1, 2)  # two stages: down-sampling by 8, 512 channels
 
@@ -70,19 +71,21 @@ def test_the_same_seed_gives_the_same_stem_and_leaves_the_global_one_alone():
 
 
 def test_a_map_is_read_as_patches_of_one_cell():
-    checkpoint, stem = Tiny(random_weights().to(torch.float32)), Stem(SMALL)
-    old = checkpoint.config
+    weights, stem = random_weights().to(torch.float32), Stem(SMALL)
+    old = weights.config
     rows, columns = 2, 5
     x = torch.randn(3, rows * stem.downsampling, columns * stem.downsampling)
-    positions = resample_positions(checkpoint.weights.E_pos, (old.rows, old.columns), (rows, columns))
-    hybrid = feed(checkpoint, stem, positions, rows, columns)
-    assert isinstance(hybrid, HybridCheckpoint) and hybrid.weights.E.shape == (stem.channels, old.D)
+    positions = resample_positions(weights.E_pos, (old.rows, old.columns), (rows, columns))
+    hybrid = feed(weights, stem, positions, rows, columns)
+    assert isinstance(hybrid, Weights) and hybrid.E.shape == (stem.channels, old.D) and hybrid.E.dtype == torch.float32
     trace = run(hybrid, stem(x))
     assert trace.z[0].shape == (rows * columns + 1, old.D) and trace.y.shape == (old.D,)
     assert (trace.x_p == stem(x).flatten(1).T).all()  # a row of x_p is a cell of the map
     assert (cut(stem(x), 1) == trace.x_p).all()
-    for mine, theirs in zip(hybrid.weights.layers, checkpoint.weights.layers, strict=True):
+    for mine, theirs in zip(hybrid.layers, weights.layers, strict=True):
         assert mine is theirs  # the encoder is the same, to the object
+    checkpoint = checkpoint_of(weights)
+    assert torch.equal(feed(checkpoint, stem, positions, rows, columns).E, hybrid.E)
 
 
 @pytest.mark.parametrize("blocks", [(), (3, 0), (True,)])
@@ -92,6 +95,6 @@ def test_no_blocks_are_refused(blocks):
 
 
 def test_positions_of_another_size_are_refused():
-    checkpoint = Tiny(random_weights())
+    weights = random_weights()
     with pytest.raises(ValueError, match="E_pos must have shape"):
-        feed(checkpoint, Stem(SMALL), checkpoint.weights.E_pos, 2, 5)
+        feed(weights, Stem(SMALL), weights.E_pos, 2, 5)

@@ -160,8 +160,8 @@ def test_printed_words(word):
     assert Token.read(word).value is None
 
 
-def test_a_measured_number_is_written_as_it_was_printed():
-    for text, measured, written in [
+def test_a_measured_number_is_printed_as_the_published_one_was():
+    for text, measured, printed in [
         ("86,567,656", 86567656, "86,567,656"),
         ("28.35M", 28348416, "28.35M"),
         ("32.7%", 0.32747, "32.7%"),
@@ -170,7 +170,7 @@ def test_a_measured_number_is_written_as_it_was_printed():
         ("True", True, "True"),
         ("86567656", 86567656, "86567656"),
     ]:
-        assert Token.read(text).written(measured) == written
+        assert Token.read(text).printed_alike(measured) == printed
 
 
 def test_published_by_name():

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from tiny import ODD, Tiny, random_weights, random_x
+from tiny import ODD, random_weights, random_x
 
 from vitbook import maps
 from vitbook.model import run
@@ -13,7 +13,7 @@ from vitbook.patches import place_of
 
 @pytest.fixture(scope="module")
 def trace():
-    return run(Tiny(random_weights()), random_x())
+    return run(random_weights(), random_x())
 
 
 def test_maps_are_rows_and_columns_of_A(trace):

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tiny import ODD, Tiny, random_weights, random_x
+from tiny import ODD, checkpoint_of, random_weights, random_x
 from torch import nn
 from torch.nn import functional
 
 from vitbook.attention import attention_weights, join_heads, qkv, self_attention
 from vitbook.embed import embed, resample_positions
 from vitbook.encoder import ACTIVATIONS, gelu, gelu_tanh, layer_norm
+from vitbook.library.base import Checkpoint
 from vitbook.model import run
 from vitbook.readout import top
 
@@ -19,8 +20,8 @@ CLOSE = dict(rtol=1e-11, atol=1e-12)  # float64, three layers of sums of about 4
 
 
 @pytest.fixture(scope="module")
-def tiny() -> Tiny:
-    return Tiny(random_weights(), tuple("abcdefg"))
+def tiny() -> Checkpoint:
+    return checkpoint_of(random_weights(), tuple("abcdefg"))
 
 
 @pytest.fixture(scope="module")
@@ -97,28 +98,41 @@ def test_mask_is_kept_for_the_derived_weights(tiny, trace):
         run(tiny, random_x(), mask[:12])
 
 
+def test_weights_and_a_checkpoint_run_alike_and_nothing_else_does(tiny, trace):
+    assert torch.equal(run(tiny.weights, random_x()).logits, trace.logits)
+    for wrong in ("embedded", None, random_x(), nn.Linear(2, 3)):
+        with pytest.raises(ValueError, match=f"expected a checkpoint.*got {type(wrong).__name__}"):
+            run(wrong, random_x())
+
+
 def test_top_names_and_ranks(tiny, trace):
     p = torch.softmax(trace.logits, 0)
-    ranked = trace.top(3)
+    ranked = tiny.top(trace.logits, 3)
     assert [name for name, _ in ranked] == ["abcdefg"[i] for i in p.argsort(descending=True)[:3]]
     assert ranked[0][1] == pytest.approx(p.max().item())
-    assert len(trace.top(99)) == 7 and len(top(trace.logits, 99)) == 7
-    assert run(Tiny(tiny.weights), random_x()).top(1)[0][0].startswith("class ")
+    assert len(tiny.top(trace.logits, 99)) == 7 and len(top(trace.logits, 99)) == 7
+    assert checkpoint_of(tiny.weights).top(trace.logits, 1) == [(f"class {p.argmax()}", ranked[0][1])]
     with pytest.raises(ValueError, match="at least 1"):
-        trace.top(0)
+        tiny.top(trace.logits, 0)
+    with pytest.raises(ValueError, match=r"got \(2, 7\); of a batch, take trace.picture"):
+        tiny.top(torch.stack([trace.logits] * 2))
 
 
 def test_no_head_no_logits():
-    trace = run(Tiny(random_weights(K=None)), random_x())
+    headless = checkpoint_of(random_weights(K=None))
+    trace = run(headless, random_x())
     assert trace.logits is None
     with pytest.raises(ValueError, match="no classification head"):
-        trace.top()
+        headless.top(trace.logits)
 
 
 @pytest.mark.parametrize(
     ("x", "words"),
     [
-        (torch.zeros(1, 3, 15, 20), "without the batch axis"),
+        (torch.zeros(1, 1, 3, 15, 20), r"or a batch \(B, 3, 15, 20\), got \(1, 1, 3, 15, 20\)"),
+        (torch.zeros(0, 3, 15, 20), r"needs at least one, got shape \(0, 3, 15, 20\)"),
+        (torch.zeros(5, 3, 20, 15), r"or a batch \(B, 3, 15, 20\), got \(5, 3, 20, 15\)"),
+        (torch.zeros(15, 20), r"got \(15, 20\)"),
         (torch.zeros(3, 20, 15), r"\(3, 15, 20\)"),
         (torch.full((3, 15, 20), math.nan), "finite"),
         (torch.zeros(3, 15, 20, dtype=torch.uint8), "preprocess"),

@@ -1,7 +1,7 @@
 """The letters' shapes put into numbers, against the shapes of a real run."""
 
 import pytest
-from tiny import ODD, Tiny, random_weights, random_x
+from tiny import ODD, random_weights, random_x
 
 from vitbook.model import run
 from vitbook.notation import LETTERS, in_numbers
@@ -13,7 +13,7 @@ SIZES = {letter: getattr(ODD, letter) for letter in ("H", "W", "C", "P", "N", "D
 
 
 def test_shapes_are_those_of_a_run():
-    trace, weights = run(Tiny(random_weights()), random_x()), random_weights()
+    trace, weights = run(random_weights(), random_x()), random_weights()
     tensors = {"x": trace.x, "x_p": trace.x_p, "E": weights.E, "x_class": weights.x_class, "E_pos": weights.E_pos,
                "z[l]": trace.z[1], "z_prime[l-1]": trace.z_prime[0], "q, k, v": trace.q[0][0],
                "attention(l, h)": trace.attention(1, 1), "U_msa": weights.layers[0].U_msa, "y": trace.y}  # fmt: skip

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from tiny import ODD, Tiny, random_weights, random_x
+from tiny import ODD, checkpoint_of, random_weights, random_x
 
 from vitbook.encoder import gelu, gelu_tanh, layer_norm
 from vitbook.ledger.measure.numerics import best_coefficient, tanh_decimals, tanh_error
@@ -14,7 +14,7 @@ from vitbook.studies.numerics import CONVENTIONS, distance, effect, smallest_var
 
 @pytest.fixture(scope="module")
 def checkpoint():
-    return Tiny(random_weights())
+    return checkpoint_of(random_weights())
 
 
 @pytest.fixture(scope="module")
@@ -78,16 +78,21 @@ def test_a_tiny_angle_is_not_lost(checkpoint, x):
 
 
 def test_without_a_head_there_are_no_answers_to_compare(x):
-    change = effect(Tiny(random_weights(K=None)), x, activation="relu")
+    change = effect(checkpoint_of(random_weights(K=None)), x, activation="relu")
     assert change.probability is None and change.same_answer is None and change.y > 0
 
 
 def test_runs_of_two_models_are_not_compared(checkpoint, x):
     from dataclasses import replace
 
-    other = Tiny(random_weights(replace(ODD, L=2)))
+    other = checkpoint_of(random_weights(replace(ODD, L=2)))
     with pytest.raises(ValueError, match=r"different shapes: z 4 x .* and 3 x"):
         distance(run(checkpoint, x), run(other, x))
+
+
+def test_runs_of_batches_are_not_compared_as_if_they_were_one_picture(checkpoint, x):
+    with pytest.raises(ValueError, match=r"of a batch of 2, so take .picture\(i\)"):
+        distance(*[run(checkpoint, torch.stack([x, x]))] * 2)
 
 
 def test_epsilon_shortens_by_what_the_variance_says(checkpoint, x):

@@ -7,15 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
-from tiny import ODD, Tiny, random_weights
+from tiny import ODD, checkpoint_of, random_weights
 
-from vitbook.config import Preprocessing
 from vitbook.figures import bias as bias_figures
 from vitbook.figures import patterns as pattern_figures
 from vitbook.figures.plotting import Drawing
 from vitbook.studies.patterns import PATTERNS, two_layers
 
-CHECKPOINT = Tiny(random_weights(), preprocessing=Preprocessing((ODD.H, ODD.W), (0.5,) * 3, (0.5,) * 3))
+CHECKPOINT = checkpoint_of(random_weights())
 PICTURE = Image.fromarray(np.random.default_rng(0).integers(0, 256, (30, 50, 3), dtype=np.uint8))
 
 

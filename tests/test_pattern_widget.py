@@ -11,13 +11,12 @@ import pytest
 import traitlets
 from PIL import Image
 from test_patterns import choose
-from tiny import ODD, Tiny, random_weights
+from tiny import ODD, checkpoint_of, random_weights
 
-from vitbook.config import Preprocessing
 from vitbook.studies.patterns import PATTERNS
 from vitbook.widgets.patterns.widget import PatternWidget, offered_grids
 
-CHECKPOINT = Tiny(random_weights(), preprocessing=Preprocessing((ODD.H, ODD.W), (0.5,) * 3, (0.5,) * 3))
+CHECKPOINT = checkpoint_of(random_weights())
 PICTURE = Image.fromarray(np.full((30, 40, 3), 90, np.uint8))
 
 

@@ -190,7 +190,7 @@ def test_the_page_writes_the_arithmetic_as_python_does(opened, own):
 
 @pytest.mark.browser
 def test_numbers_are_written_as_python_writes_them(opened):
-    from vitbook.studies.pencil.by_hand import written
+    from vitbook.studies.pencil.by_hand import tidy
 
     numbers = [k / 32 for k in range(-70, 71)] + [
         0.0005,
@@ -202,7 +202,7 @@ def test_numbers_are_written_as_python_writes_them(opened):
         999999999.5,
         1e8 + 0.0625,
     ]
-    assert opened().evaluate("numbers => numbers.map(made.written)", numbers) == [written(x, 3) for x in numbers]
+    assert opened().evaluate("numbers => numbers.map(made.written)", numbers) == [tidy(x, 3) for x in numbers]
 
 
 @pytest.mark.browser

@@ -11,10 +11,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tiny import ODD, Tiny, random_weights, random_x
+from tiny import ODD, checkpoint_of, random_weights, random_x
 
 from vitbook.config import Preprocessing
 from vitbook.encoder import layer_norm, mlp
+from vitbook.library.base import Checkpoint
 from vitbook.model import run
 from vitbook.patches import cut
 from vitbook.studies import pitfalls
@@ -25,14 +26,7 @@ HALVES = Preprocessing((ODD.H, ODD.W), (0.5,) * 3, (0.5,) * 3)
 IMAGENET = Preprocessing((ODD.H, ODD.W), (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 
 
-class Castable(Tiny):
-    """`Tiny` with the one method more that measuring needs."""
-
-    def to(self, dtype):
-        return replace(self, weights=self.weights.to(dtype))
-
-
-CHECKPOINT = Castable(random_weights(GELU), preprocessing=IMAGENET)
+CHECKPOINT = checkpoint_of(random_weights(GELU), preprocessing=IMAGENET)
 X = random_x()
 
 
@@ -42,18 +36,18 @@ def same(stages, trace) -> None:
         assert (ours - theirs).abs().max() <= 1e-11 * theirs.abs().max()
 
 
-def with_layers(**changes) -> Tiny:
+def with_layers(**changes) -> Checkpoint:
     """The checkpoint with each layer's tensors changed: name -> a function of the layer's weights."""
     w = CHECKPOINT.weights
     layers = tuple(replace(l, **{name: change(l) for name, change in changes.items()}) for l in w.layers)
     return replace(CHECKPOINT, weights=replace(w, layers=layers))
 
 
-def with_config(**changes) -> Tiny:
+def with_config(**changes) -> Checkpoint:
     return replace(CHECKPOINT, weights=replace(CHECKPOINT.weights, config=replace(GELU, **changes)))
 
 
-def with_weights(**changes) -> Tiny:
+def with_weights(**changes) -> Checkpoint:
     return replace(CHECKPOINT, weights=replace(CHECKPOINT.weights, **changes))
 
 
@@ -218,7 +212,7 @@ def test_a_checkpoint_with_the_tanh_form_gets_the_erf_form():
 
 
 def test_a_coarse_mistake_is_measured_in_float32_against_a_right_in_float64():
-    checkpoint = Castable(w.to(torch.float32), preprocessing=IMAGENET)
+    checkpoint = checkpoint_of(w.to(torch.float32), preprocessing=IMAGENET)
     floor = pitfalls.rounding(checkpoint, X)
     assert 1e-9 < floor.y < 1e-5 and floor.cosine == pytest.approx(1, abs=1e-9)
     fine = next(pitfalls.damages(checkpoint, X, ["0.04471 for 0.044715"]))
@@ -241,7 +235,7 @@ def test_what_damage_holds():
 
 
 def test_without_a_head_there_are_no_probabilities():
-    headless = Castable(random_weights(GELU, K=None), preprocessing=IMAGENET)
+    headless = checkpoint_of(random_weights(GELU, K=None), preprocessing=IMAGENET)
     (damage,) = pitfalls.damages(headless, X, ["no residual"])
     assert damage.probability is None and damage.top is None and damage.y > 0
 

@@ -8,21 +8,22 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from tiny import ODD, Tiny, random_weights
+from tiny import ODD, checkpoint_of, random_weights
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
 from vitbook.config import RESAMPLING, Preprocessing, ViTConfig
+from vitbook.library.base import Checkpoint
 from vitbook.pictures import PICTURES, PictureError, load_picture
-from vitbook.pixels import preprocess, seen, unnormalise, view_box
+from vitbook.pixels import prepare, preprocess, seen, unnormalise, view_box
 
 HALF, IMAGENET = ((0.5,) * 3, (0.5,) * 3), ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 ONE_STEP = 1 / 255 + 1e-6  # of a grey level, after undoing the normalisation
 
 
-def wanting(H, W, P, how) -> Tiny:
+def wanting(H, W, P, how) -> Checkpoint:
     """A checkpoint that wants pictures this way; its weights are never used."""
     config = ViTConfig(H=H, W=W, P=P, D=4, L=1, heads=2, M=3)
-    return Tiny(random_weights(config), preprocessing=how)
+    return checkpoint_of(random_weights(config), preprocessing=how)
 
 
 @pytest.mark.parametrize("name", [*PICTURES])
@@ -87,12 +88,20 @@ def test_no_resize_takes_a_picture_of_the_right_size_only():
         preprocess(Image.new("RGB", (21, 15)), checkpoint)
 
 
+def test_preprocessing_needs_no_checkpoint_where_there_is_none():
+    how = Preprocessing(resize=20, mean=(0.5, 0.4, 0.3), std=(0.5, 0.6, 0.7), crop=(15, 20))
+    checkpoint = wanting(15, 20, 5, how)
+    assert torch.equal(prepare(PICTURES["chelsea"], how, checkpoint.config), preprocess("chelsea", checkpoint))
+
+
 def test_one_channel_is_grey_and_other_counts_are_refused():
     config = replace(ODD, C=1)
-    grey = Tiny(random_weights(config), preprocessing=Preprocessing((15, 20), (0.5,), (0.5,)))
+    grey = checkpoint_of(random_weights(config), preprocessing=Preprocessing((15, 20), (0.5,), (0.5,)))
     x = preprocess(Image.new("RGB", (30, 30), (255, 0, 0)), grey)
     assert x.shape == (1, 15, 20) and x.mean().item() == pytest.approx(76 / 255 * 2 - 1, abs=1e-3)
-    four = Tiny(random_weights(replace(ODD, C=4)), preprocessing=Preprocessing((15, 20), (0.5,) * 4, (0.5,) * 4))
+    four = checkpoint_of(
+        random_weights(replace(ODD, C=4)), preprocessing=Preprocessing((15, 20), (0.5,) * 4, (0.5,) * 4)
+    )
     with pytest.raises(ValueError, match="C = 4"):
         preprocess(Image.new("RGB", (30, 30)), four)
 

@@ -90,6 +90,11 @@ def test_large_scores_loosen_the_bound_of_weights_and_of_nothing_else(checkpoint
         assert row.bound == pytest.approx(expected, rel=CLOSE_SCORES)
 
 
+def test_a_batch_is_compared_one_by_one(checkpoint):
+    with pytest.raises(ValueError, match=r"one picture .*got \(2, "):
+        compare(checkpoint, torch.stack([picture(checkpoint)] * 2))
+
+
 def test_agree_asserts_and_says():
     a = torch.tensor([1.0, 2.0, 4.0])
     row = agree(a, a + torch.tensor([0.0, 0.0, 8e-6]), "three numbers")

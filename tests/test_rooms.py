@@ -23,8 +23,8 @@ ARROWS = {
     "pixels": {"config", "pictures"},
     "encoder": {"attention", "weights"},
     "readout": {"encoder"},
-    "trace": {"attention", "config", "patches", "readout", "wording"},
-    "model": {"embed", "encoder", "patches", "readout", "trace"},
+    "trace": {"attention", "config", "patches"},
+    "model": {"embed", "encoder", "patches", "readout", "trace", "weights"},
     "maps": {"config", "patches", "trace"},
 }
 ROOT = set(ARROWS)
@@ -44,7 +44,7 @@ STUDIES = {
     "counting": {"config", "studies.formulas"},
     "finetune": {"encoder", "model", "pixels"},
     "formulas": set(),
-    "hybrid": {"config", "weights"},
+    "hybrid": {"weights"},
     "numerics": {"config", "encoder", "model", "trace", "weights"},
     "numpy_block": set(),
     "patterns": {"studies.formulas"},

@@ -20,15 +20,15 @@ import numpy as np
 import pytest
 from conftest import build_book, small_book
 from PIL import Image
-from tiny import ODD, Tiny, random_weights
+from tiny import checkpoint_of, random_weights
 
 from bookbuild.portable import plain
-from vitbook.config import Preprocessing
 from vitbook.exercises.report import Report
 from vitbook.figures.encoder import answer, layer_line
 from vitbook.figures.numbers import parameter_shares
 from vitbook.figures.svg import in_html, in_svg
 from vitbook.ledger.verdicts import read_ledger
+from vitbook.library.base import Checkpoint
 from vitbook.library.checkpoints import CheckpointError, load_checkpoint
 from vitbook.studies.formulas import Count, Term, evaluate
 from vitbook.widgets.explorer import atlas, first_view
@@ -246,9 +246,9 @@ def skeleton(html: str) -> set[tuple[str, tuple[str, ...]]]:
     return found
 
 
-def checkpoint(word: str) -> Tiny:
+def checkpoint(word: str) -> Checkpoint:
     """A tiny checkpoint all of whose classes are called by that word."""
-    return Tiny(random_weights(ODD, K=7), (word,) * 7, Preprocessing((15, 20), (0.5,) * 3, (0.5,) * 3))
+    return checkpoint_of(random_weights(K=7), (word,) * 7)
 
 
 def file_name(word: str) -> str:
@@ -405,13 +405,13 @@ checkpoint = vitbook.load_checkpoint(FOLDER)
 picture = vitbook.load_picture("chelsea")
 trace = vitbook.run(checkpoint, vitbook.preprocess(picture, checkpoint))
 glue("checkpoint", checkpoint.name, display=False)
-glue("best", trace.top(1)[0][0], display=False)
+glue("best", checkpoint.top(trace.logits, 1)[0][0], display=False)
 ```
 
 This page is about {glue:text}`checkpoint`, which says {glue:text}`best`.
 
 ```{code-cell} ipython3
-print(checkpoint, trace.top(2))
+print(checkpoint, checkpoint.top(trace.logits, 2))
 ```
 
 ```{code-cell} ipython3

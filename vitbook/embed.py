@@ -9,26 +9,28 @@ from torch.nn.functional import interpolate
 
 
 def project_patches(
-    x_p: Float[Tensor, "N P2C"], E: Float[Tensor, "P2C D"], b_E: Float[Tensor, "D"]
-) -> Float[Tensor, "N D"]:
+    x_p: Float[Tensor, "*batch N P2C"], E: Float[Tensor, "P2C D"], b_E: Float[Tensor, "D"]
+) -> Float[Tensor, "*batch N D"]:
     """The x_p E of Eq. 1: every patch times the same matrix, plus the bias that the equation leaves out."""
-    return x_p @ E + b_E
+    return x_p @ E + b_E  # (..., N, P²C) -> (..., N, D)
 
 
 def embed(
-    x_class: Float[Tensor, "1 D"], patches: Float[Tensor, "N D"], E_pos: Float[Tensor, "N1 D"]
-) -> Float[Tensor, "N1 D"]:
+    x_class: Float[Tensor, "1 D"], patches: Float[Tensor, "*batch N D"], E_pos: Float[Tensor, "N1 D"]
+) -> Float[Tensor, "*batch N1 D"]:
     """Eq. 1: z_0 = [x_class; x_p^1 E; ...; x_p^N E] + E_pos.
 
     [class] becomes row 0, patch p becomes row p + 1; every row gets the position vector of its own row.
     """
-    sequence = torch.cat([x_class, patches])
-    if sequence.shape != E_pos.shape:
+    N, D = patches.shape[-2:]
+    if (N + 1, D) != E_pos.shape:
         raise ValueError(
-            f"{len(patches)} patches and [class] make {len(sequence)} rows, but E_pos has {len(E_pos)}; "
+            f"{N} patches and [class] make {N + 1} rows, but E_pos has {len(E_pos)}; "
             "cut the picture for this checkpoint, or use resample_positions"
         )
-    return sequence + E_pos
+    first = x_class.expand(*patches.shape[:-2], 1, D)  # the same [class] for every picture of a batch
+    sequence = torch.cat([first, patches], dim=-2)  # (..., N, D) -> (..., N+1, D)
+    return sequence + E_pos  # one table, the same for every picture of a batch
 
 
 def resample_positions(
@@ -47,6 +49,7 @@ def resample_positions(
     if len(E_pos) != rows * columns + 1:
         raise ValueError(f"a {rows} x {columns} grid needs {rows * columns + 1} rows with [class], got {len(E_pos)}")
     name, align = modes[mode]
-    table = E_pos[1:].T.reshape(1, -1, rows, columns)  # positions as a picture with D channels
+    # [class] has no place in the grid, so it takes no part; the rest is a picture with D channels
+    table = E_pos[1:].T.reshape(1, -1, rows, columns)  # (N, D) -> (1, D, rows, columns)
     resized = interpolate(table, size=new_grid, mode=name, align_corners=align)
-    return torch.cat([E_pos[:1], resized[0].flatten(1).T])
+    return torch.cat([E_pos[:1], resized[0].flatten(1).T])  # (1, D, new rows, new columns) -> (M, D)

@@ -10,47 +10,64 @@ from vitbook.encoder import attend, transform
 from vitbook.patches import cut
 from vitbook.readout import classify, represent
 from vitbook.trace import Trace
+from vitbook.weights import Weights, weights_of
 
 
-@torch.no_grad()
-def run(checkpoint, x: Tensor, mask: Tensor | None = None) -> Trace:
-    """Eq. 1 to 4 on one preprocessed picture.
+@torch.no_grad()  # nothing is trained here, and a graph for gradients would keep every A
+def run(weights: Weights, x: Tensor, mask: Tensor | None = None) -> Trace:
+    """Eq. 1 to 4 on one preprocessed picture, or on a batch of them.
 
-    checkpoint: anything with `weights` and `labels`, as `load_checkpoint` returns.  x (C, H, W), as `preprocess` returns;
-    it is taken into the floating-point type of the weights.  mask (N+1, N+1), True where a query may read a key: None in ViT.
-    Returns a `Trace` of everything on the way.  Raises ValueError when x or mask does not fit the checkpoint.
+    weights: `Weights`, or a checkpoint, whose `weights` are taken.  x (C, H, W), as `preprocess` returns, or (B, C, H, W),
+    several of them stacked; it goes into the floating-point type and onto the device of the weights.
+    mask (N+1, N+1), True where a query may read a key: None in ViT.
+    Returns a `Trace` of everything on the way; of a batch, each of its tensors has the axis B in front.
+    Raises ValueError when weights, x or mask is not that, or does not fit the others.
     """
-    weights = checkpoint.weights
+    weights = weights_of(weights)
     config = weights.config
-    x = _checked(x, config).to(weights.dtype)
-    if mask is not None and mask.shape != (config.N + 1, config.N + 1):
-        raise ValueError(f"mask must have shape {(config.N + 1, config.N + 1)}, got {tuple(mask.shape)}")
+    x = _checked(x, config).to(weights.E)
+    mask = _checked_mask(mask, config, weights.E.device)
 
-    x_p = cut(x, config.P)
-    embeddings = project_patches(x_p, weights.E, weights.b_E)
-    z = [embed(weights.x_class, embeddings, weights.E_pos)]  # Eq. 1
+    x_p = cut(x, config.P)  # (..., N, P²C): the dots stand for the axis B of a batch, or for nothing
+    embeddings = project_patches(x_p, weights.E, weights.b_E)  # (..., N, D)
+    z = [embed(weights.x_class, embeddings, weights.E_pos)]  # Eq. 1: (..., N+1, D), and so it stays up to z_L
     attended, mlps = [], []
     for layer in weights.layers:
         attended.append(attend(z[-1], layer, config.heads, config.eps, mask))  # Eq. 2
         mlp, z_l = transform(attended[-1].z_prime, layer, config.activation, config.eps)  # Eq. 3
         mlps.append(mlp)
         z.append(z_l)
-    y = represent(z[-1], weights.gamma, weights.beta, config.eps)  # Eq. 4
-    logits = None if weights.W_head is None else classify(y, weights.W_head, weights.b_head)
+    y = represent(z[-1], weights.gamma, weights.beta, config.eps)  # Eq. 4: (..., D)
+    logits = None if weights.W_head is None else classify(y, weights.W_head, weights.b_head)  # (..., K)
 
-    q, k, v, msa, z_prime = map(list, zip(*attended, strict=True))
-    return Trace(config, x, x_p, embeddings, z, q, k, v, msa, z_prime, mlps, y, logits, checkpoint.labels, mask)
+    q, k, v, msa, z_prime = map(list, zip(*attended, strict=True))  # one list a letter, in place of one tuple a layer
+    return Trace(
+        config=config, x=x, x_p=x_p, embeddings=embeddings, z=z, q=q, k=k, v=v, msa=msa, z_prime=z_prime, mlp=mlps,
+        y=y, logits=logits, mask=mask,
+    )  # fmt: skip
 
 
 def _checked(x: Tensor, config) -> Tensor:
     expected = (config.C, config.H, config.W)
     if not isinstance(x, Tensor):
         raise ValueError(f"x must be a torch tensor (C, H, W) as preprocess returns it, got {type(x).__name__}")
-    if tuple(x.shape) != expected:
-        hint = "; give one picture, without the batch axis" if x.ndim == 4 else ""
-        raise ValueError(f"this checkpoint takes x of shape {expected} (C, H, W), got {tuple(x.shape)}{hint}")
+    if tuple(x.shape[-3:]) != expected or x.ndim > 4:
+        raise ValueError(
+            f"this checkpoint takes x of shape {expected} (C, H, W), or a batch (B, {', '.join(map(str, expected))}), "
+            f"got {tuple(x.shape)}"
+        )
+    if not x.numel():
+        raise ValueError(f"x holds no picture: a batch needs at least one, got shape {tuple(x.shape)}")
     if not x.is_floating_point() or not torch.isfinite(x).all():
         raise ValueError(
             f"x must hold finite floating-point numbers, got {x.dtype}; use vitbook.preprocess on a picture"
         )
     return x
+
+
+def _checked_mask(mask: Tensor | None, config, device: torch.device) -> Tensor | None:
+    if mask is None:
+        return None
+    if mask.shape != (config.N + 1, config.N + 1):
+        raise ValueError(f"mask must have shape {(config.N + 1, config.N + 1)}, got {tuple(mask.shape)}")
+    return mask.to(device)

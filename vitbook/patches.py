@@ -11,17 +11,18 @@ from torch import Tensor
 from vitbook.config import ViTConfig
 
 
-def cut(x: Float[Tensor, "C H W"], P: int) -> Float[Tensor, "N P2C"]:
+def cut(x: Float[Tensor, "*batch C H W"], P: int) -> Float[Tensor, "*batch N P2C"]:
     """x -> x_p: N = HW/P² patches, row by row, each flattened to P²C numbers in the order channel, row, column.
 
     The paper flattens with the channel last; this order is that of a convolution's weights in PyTorch.
     Raises ValueError when the picture is not a whole number of patches.
     """
-    C, H, W = x.shape
+    H, W = x.shape[-2:]
     if P < 1 or H % P or W % P:
         raise ValueError(f"a picture of {H} x {W} pixels cannot be cut into whole patches of {P} x {P}")
-    squares = x.unfold(1, P, P).unfold(2, P, P)  # (C, rows, columns, P, P)
-    return squares.permute(1, 2, 0, 3, 4).reshape(-1, C * P * P)
+    squares = x.unfold(-2, P, P).unfold(-2, P, P)  # (..., C, rows, columns, P, P)
+    squares = squares.movedim(-5, -3)  # (..., rows, columns, C, P, P): a patch has all its channels
+    return squares.flatten(-3).flatten(-3, -2)  # (..., N, P²C)
 
 
 def assemble(x_p: Float[Tensor, "N P2C"], rows: int, columns: int, C: int = 3) -> Float[Tensor, "C H W"]:
@@ -30,7 +31,7 @@ def assemble(x_p: Float[Tensor, "N P2C"], rows: int, columns: int, C: int = 3) -
     P = round((numbers / C) ** 0.5)
     if N != rows * columns or P * P * C != numbers:
         raise ValueError(f"x_p of shape {tuple(x_p.shape)} is not {rows} x {columns} square patches of {C} channels")
-    squares = x_p.reshape(rows, columns, C, P, P).permute(2, 0, 3, 1, 4)  # (C, rows, P, columns, P)
+    squares = x_p.reshape(rows, columns, C, P, P).permute(2, 0, 3, 1, 4)  # (C, rows, P, columns, P): as pixels lie
     return squares.reshape(C, rows * P, columns * P)
 
 
@@ -38,7 +39,7 @@ def token_of(row: int, column: int, config: ViTConfig) -> int:
     """(row, column) of the grid, both from 0 -> token."""
     if not (0 <= row < config.rows and 0 <= column < config.columns):
         raise ValueError(f"({row}, {column}) is outside the {config.rows} x {config.columns} grid, which counts from 0")
-    return row * config.columns + column + 1
+    return row * config.columns + column + 1  # + 1, since [class] comes first
 
 
 def place_of(token: int, config: ViTConfig) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from PIL import Image
 from torch import Tensor
 
-from vitbook.config import RESAMPLING, Preprocessing
+from vitbook.config import RESAMPLING, Preprocessing, ViTConfig
 from vitbook.pictures import load_picture
 
 
@@ -20,8 +20,12 @@ def preprocess(picture, checkpoint) -> Float[Tensor, "C H W"]:
     Raises PictureError for a picture that cannot be read, ValueError where the checkpoint wants a size that its own
     preprocessing does not make.
     """
-    how, config = checkpoint.preprocessing, checkpoint.config
-    pixels = np.asarray(seen(picture, checkpoint), np.float32)  # (H, W, 3), or (H, W) for one channel
+    return prepare(picture, checkpoint.preprocessing, checkpoint.config)
+
+
+def prepare(picture, how: Preprocessing, config: ViTConfig) -> Float[Tensor, "C H W"]:
+    """`preprocess` where there is no checkpoint at hand, only its preprocessing and its sizes."""
+    pixels = np.asarray(_fitted(picture, how, config), np.float32)  # (H, W, 3), or (H, W) for one channel
     x = torch.from_numpy(pixels.reshape(config.H, config.W, config.C) * np.float32(how.rescale)).permute(2, 0, 1)
     mean, std = (torch.tensor(v, dtype=torch.float32).reshape(-1, 1, 1) for v in (how.mean, how.std))
     return ((x - mean) / std).contiguous()
@@ -29,7 +33,10 @@ def preprocess(picture, checkpoint) -> Float[Tensor, "C H W"]:
 
 def seen(picture, checkpoint) -> Image.Image:
     """The resized and cropped picture, before it becomes numbers: exactly the pixels that the model sees."""
-    how, config = checkpoint.preprocessing, checkpoint.config
+    return _fitted(picture, checkpoint.preprocessing, checkpoint.config)
+
+
+def _fitted(picture, how: Preprocessing, config: ViTConfig) -> Image.Image:
     picture = load_picture(picture)
     if config.C == 1:
         picture = picture.convert("L")

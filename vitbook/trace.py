@@ -6,7 +6,7 @@ so memory grows with N and not with N².
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import torch
 from torch import Tensor
@@ -14,24 +14,28 @@ from torch import Tensor
 from vitbook.attention import attention_weights
 from vitbook.config import ViTConfig
 from vitbook.patches import check_token
-from vitbook.readout import top
-from vitbook.wording import one_line
 
 
-@dataclass(frozen=True, eq=False)
+# kw_only: in a row of a dozen tensors two could change places unseen
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Trace:
     """One picture's way through the model.  Layers and heads count from 1, tokens from 0 = [class].
 
     x (C, H, W); x_p (N, P²C); embeddings (N, D), the x_p E of Eq. 1; z: L+1 tensors (N+1, D), z[0] first;
     z_prime, msa, mlp: L tensors (N+1, D), the one of layer l at index l-1; q, k, v: L tensors (heads, N+1, D_h);
-    y (D,); logits (K,) or None where the checkpoint has no head; labels: K names or None; mask: as given to `run`.
+    y (D,); logits (K,) or None where the checkpoint has no head; mask: as given to `run`.
+
+    One rule for a batch: every tensor here, and every result of `attention`, has the axis B in front of these shapes.
+    `picture(i)` is the trace of one of them.  ``trace["z", 3]`` is z_3 and ``trace["msa", 3]`` that of layer 3.
+    About 7 L (N+1) D numbers are held for each picture: where many are to be run, take batches that fit, and keep what is
+    wanted of each.
     """
 
     config: ViTConfig
     x: Tensor
     x_p: Tensor
     embeddings: Tensor
-    z: list[Tensor]
+    z: list[Tensor]  # L + 1 of them; the other lists have L
     q: list[Tensor]
     k: list[Tensor]
     v: list[Tensor]
@@ -40,8 +44,12 @@ class Trace:
     mlp: list[Tensor]
     y: Tensor
     logits: Tensor | None = None
-    labels: tuple[str, ...] | None = None
     mask: Tensor | None = None
+
+    @property
+    def B(self) -> int | None:
+        """Number of pictures in the batch, or None for one picture without that axis."""
+        return None if self.x.ndim == 3 else len(self.x)
 
     @torch.no_grad()
     def attention(self, layer: int, head: int | None = None, query: int | None = None) -> Tensor:
@@ -50,40 +58,67 @@ class Trace:
         layer, head: from 1; query: a token, from 0 = [class].  With a query and no head: (heads, N+1).
         Raises ValueError naming the range when a number is outside it.
         """
-        q, k = self.q[_counted("layer", layer, self.config.L) - 1], self.k[layer - 1]
+        q, k = self.q[_counted("layer", layer, self.config.L) - 1], self.k[layer - 1]  # (..., heads, N+1, D_h)
         mask = self.mask
+        # chosen before the product, so that one row costs N + 1 dot products and not their square
         if query is not None:
             check_token(query, self.config)
-            q = q[:, query : query + 1]
+            q = q[..., query : query + 1, :]  # (..., heads, 1, D_h)
             mask = None if mask is None else mask[query : query + 1]
         if head is not None:
             h = _counted("head", head, self.config.heads) - 1
-            q, k = q[h], k[h]
+            q, k = q[..., h, :, :], k[..., h, :, :]  # (..., N+1, D_h)
         A = attention_weights(q, k, mask)
-        return A if query is None else A.squeeze(-2)
+        return A if query is None else A.squeeze(-2)  # (..., 1, N+1) -> (..., N+1)
 
-    def top(self, k: int = 5) -> list[tuple[str, float]]:
-        """The k most probable classes as (name in one line, or 'class 285', and probability), best first.
+    def picture(self, i: int) -> Trace:
+        """The trace of picture i of a batch, from 0: the same numbers without the axis B, and nothing is copied.
 
-        Raises ValueError where the checkpoint has no head: then there is no answer to rank.
+        Raises ValueError where there is no such picture, or no batch.
         """
-        if self.logits is None:
-            raise ValueError(
-                "this checkpoint has no classification head, so there are no classes to rank; read y instead"
-            )
-        labels = self.labels or [""] * len(self.logits)
-        return [(one_line(labels[i]) or f"class {i}", p) for i, p in top(self.logits, k)]
+        if self.B is None:
+            raise ValueError("this is the trace of one picture already; only that of a batch (B, C, H, W) has others")
+        if isinstance(i, bool) or not isinstance(i, int) or not 0 <= i < self.B:
+            raise ValueError(f"picture must be a whole number from 0 to {self.B - 1}, got {i!r}")
+        parts = self._parts().items()
+        return replace(self, **{name: [t[i] for t in p] if isinstance(p, list) else p[i] for name, p in parts})
+
+    def keys(self) -> list[str | tuple[str, int]]:
+        """What ``trace[...]`` takes: a letter, such as "y", or a letter and a layer, such as ("z", 3)."""
+        L, out = self.config.L, []
+        for name, part in self._parts().items():
+            # the last entry of a list is layer L's, so that of L + 1 tensors starts at layer 0
+            out += [(name, l) for l in range(L + 1 - len(part), L + 1)] if isinstance(part, list) else [name]
+        return out
+
+    def __getitem__(self, key: str | tuple[str, int]) -> Tensor:
+        if key not in self.keys():
+            raise KeyError(f'no {key!r} in this trace; it has {", ".join(self._parts())}, and ("z", 3) is z_3')
+        name, layer = key if isinstance(key, tuple) else (key, None)
+        return getattr(self, name) if layer is None else getattr(self, name)[layer - self.config.L - 1]
 
     def shapes(self) -> dict[str, str]:
         """Name -> shape in numbers, for the reader; lists of L tensors say so."""
-        out = {}
-        for name in ("x", "x_p", "embeddings", "z", "q", "k", "v", "msa", "z_prime", "mlp", "y", "logits"):
-            value = getattr(self, name)
-            if isinstance(value, list):
-                out[name] = f"{len(value)} x {tuple(value[0].shape)}"
-            elif value is not None:
-                out[name] = str(tuple(value.shape))
-        return out
+        return {
+            name: f"{len(part)} x {tuple(part[0].shape)}" if isinstance(part, list) else f"{tuple(part.shape)}"
+            for name, part in self._parts().items()
+        }
+
+    def _parts(self) -> dict[str, Tensor | list[Tensor]]:
+        """What a run computed, in its order; config and mask came from outside, and logits may not be there."""
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("config", "mask")}
+        return {name: part for name, part in own.items() if part is not None}
+
+    def __repr__(self) -> str:
+        c, dtype = self.config, str(self.y.dtype).removeprefix("torch.")
+        pictures = "one picture" if self.B is None else f"a batch of {self.B}"
+        head = "no head" if self.logits is None else f"{self.logits.shape[-1]} classes"
+        return f"<Trace of {pictures}: N = {c.N}, D = {c.D}, L = {c.L}, heads = {c.heads}, {head}, {dtype}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><td><code>{n}</code></td><td>{shape}</td></tr>" for n, shape in self.shapes().items())
+        said = repr(self).strip("<>")  # letters and numbers of ours only, so nothing in it needs escaping
+        return f"<table><caption>{said}</caption><tr><th>name</th><th>shape</th></tr>{rows}</table>"
 
 
 def _counted(what: str, number: int, last: int) -> int:

@@ -15,7 +15,8 @@ from torch import Tensor
 from vitbook.config import ViTConfig
 
 
-@dataclass(frozen=True, eq=False)
+# eq=False: == of tensors is a tensor, no answer.  repr=False: theirs would fill pages.
+@dataclass(frozen=True, eq=False, repr=False)
 class LayerWeights:
     """One encoder layer (Eq. 2 and 3).
 
@@ -29,7 +30,7 @@ class LayerWeights:
     U_q: Tensor
     U_k: Tensor
     U_v: Tensor
-    b_q: Tensor
+    b_q: Tensor  # zeros, not None, where the checkpoint has no biases: so Eq. 5 is one line for all of them
     b_k: Tensor
     b_v: Tensor
     U_msa: Tensor
@@ -45,11 +46,15 @@ class LayerWeights:
     def shapes(config: ViTConfig) -> dict[str, tuple[int, ...]]:
         """Name -> shape of every tensor of a layer."""
         D, M = config.D, config.M
+        # whatever is not wide has one number a column of the tokens
         wide = {"U_q": (D, D), "U_k": (D, D), "U_v": (D, D), "U_msa": (D, D), "W_1": (D, M), "b_1": (M,), "W_2": (M, D)}
         return {field.name: wide.get(field.name, (D,)) for field in fields(LayerWeights)}
 
+    def __repr__(self) -> str:
+        return f"<LayerWeights: D = {len(self.gamma_1)}, M = {len(self.b_1)}, {_type(self.U_q)}>"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Weights:
     """All of Eq. 1 to 4, and the head where there is one.
 
@@ -68,7 +73,7 @@ class Weights:
     layers: tuple[LayerWeights, ...]
     gamma: Tensor
     beta: Tensor
-    W_head: Tensor | None = None
+    W_head: Tensor | None = None  # None, not zeros: without a head there are no classes
     b_head: Tensor | None = None
 
     def __post_init__(self) -> None:
@@ -77,6 +82,7 @@ class Weights:
         if (self.W_head is None) != (self.b_head is None):
             raise ValueError("a head needs both W_head and b_head, or neither")
         expected = self.shapes()
+        # checked once and here, so that no step of the model has to
         for name, tensor in self.named():
             if tuple(tensor.shape) != expected[name]:
                 raise ValueError(f"{name} must have shape {expected[name]}, got {tuple(tensor.shape)}")
@@ -87,7 +93,7 @@ class Weights:
         """Name -> shape of every tensor, in the order of the equations."""
         c = self.config
         before = {"E": (c.patch_numbers, c.D), "b_E": (c.D,), "x_class": (1, c.D), "E_pos": (c.N + 1, c.D)}
-        layers = {
+        layers = {  # names are for messages, so layers count from 1
             f"layer {l}: {name}": shape for l in range(1, c.L + 1) for name, shape in LayerWeights.shapes(c).items()
         }
         head = {} if self.b_head is None else {"W_head": (c.D, len(self.b_head)), "b_head": (len(self.b_head),)}
@@ -104,14 +110,19 @@ class Weights:
             if getattr(self, name) is not None:
                 yield name, getattr(self, name)
 
-    def to(self, dtype: torch.dtype) -> Weights:
-        """The same numbers in another floating-point type."""
+    def to(self, where: torch.dtype | torch.device | str) -> Weights:
+        """The same numbers in another floating-point type (torch.float64), or on another device ("cuda", "mps", "cpu")."""
+        # a tensor that is there already is taken as it is, so that a second call costs nothing
+        layers = tuple(replace(layer, **_moved(layer, where)) for layer in self.layers)
+        return replace(self, layers=layers, **_moved(self, where))
 
-        def cast(thing):
-            moved = {f.name: getattr(thing, f.name).to(dtype) for f in fields(thing) if _is_tensor(thing, f.name)}
-            return replace(thing, **moved, **({"layers": tuple(map(cast, thing.layers))} if thing is self else {}))
-
-        return cast(self)
+    def __repr__(self) -> str:
+        c, head = self.config, "no head" if self.K is None else f"{self.K} classes"
+        numbers = sum(tensor.numel() for _, tensor in self.named())
+        return (
+            f"<Weights: P = {c.P}, N = {c.N}, D = {c.D}, L = {c.L}, heads = {c.heads}, M = {c.M}, {head}, "
+            f"{numbers:,} numbers, {_type(self.E)}>"
+        )
 
     @property
     def dtype(self) -> torch.dtype:
@@ -124,5 +135,24 @@ class Weights:
         return None if self.b_head is None else len(self.b_head)
 
 
-def _is_tensor(thing, name: str) -> bool:
-    return isinstance(getattr(thing, name), Tensor)
+def weights_of(model) -> Weights:
+    """What `run` computes with: `Weights` as they are, or the `weights` of what carries them, such as a checkpoint.
+
+    Raises ValueError for anything else.
+    """
+    # asked for by what it carries, not by its class: the model does not know library/, where checkpoints come from
+    found = getattr(model, "weights", model)
+    if not isinstance(found, Weights):
+        raise ValueError(
+            f"expected a checkpoint, as load_checkpoint returns it, or its Weights, got {type(model).__name__}"
+        )
+    return found
+
+
+def _moved(part: Weights | LayerWeights, where) -> dict[str, Tensor]:
+    own = {field.name: getattr(part, field.name) for field in fields(part)}
+    return {name: tensor.to(where) for name, tensor in own.items() if isinstance(tensor, Tensor)}
+
+
+def _type(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")

@@ -95,7 +95,9 @@ def different_array(result: Any, expected: np.ndarray, tolerance: float, name: s
         return different_truths(array, expected, name)
     if not np.isfinite(array).all():
         place = first(~np.isfinite(array))
-        return Difference("not finite", f"{name} is {array[place]} at {written(place)}, expected {expected[place]:.7g}")
+        return Difference(
+            "not finite", f"{name} is {array[place]} at {subscript(place)}, expected {expected[place]:.7g}"
+        )
     return different_numbers(array, expected, tolerance, name)
 
 
@@ -104,7 +106,7 @@ def different_truths(array: np.ndarray, expected: np.ndarray, name: str) -> Diff
     if not wrong.any():
         return None
     place = first(wrong)
-    where = f"{name} differs in {wrong.sum()} of {wrong.size} places, first at {written(place)}"
+    where = f"{name} differs in {wrong.sum()} of {wrong.size} places, first at {subscript(place)}"
     words = f"{where}: {array[place]}, expected {expected[place]}"
     return Difference("wrong numbers", words)
 
@@ -116,7 +118,7 @@ def different_numbers(array: np.ndarray, expected: np.ndarray, tolerance: float,
         return None
     place = np.unravel_index(gaps.argmax(), gaps.shape)
     words = (
-        f"shapes agree, {expected.shape}; the largest difference is {gaps[place]:.3g} at {written(place)}: "
+        f"shapes agree, {expected.shape}; the largest difference is {gaps[place]:.3g} at {subscript(place)}: "
         f"{name} is {array[place]:.7g}, expected {expected[place]:.7g}"
     )
     return Difference("wrong numbers", words + clue(array, expected, tolerance))
@@ -181,7 +183,7 @@ def first(where: np.ndarray) -> tuple:
     return np.unravel_index(where.argmax(), where.shape)
 
 
-def written(place: tuple) -> str:
+def subscript(place: tuple) -> str:
     return "[" + ", ".join(str(int(i)) for i in place) + "]"
 
 

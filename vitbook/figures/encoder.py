@@ -178,7 +178,7 @@ def hidden_numbers(h, activation):
 
 def answer(trace, picture, checkpoint, k: int = 5):
     """The picture and its k most probable classes."""
-    ranked = trace.top(k)
+    ranked = checkpoint.top(trace.logits, k)
     figure, (left, right) = canvas(height=250, columns=2, gridspec_kw={"width_ratios": [1, 1.6]})
     photograph(left, picture, checkpoint, grid=False)
     _bars(right, [name for name, _ in ranked], [p for _, p in ranked], ["class"] * len(ranked))

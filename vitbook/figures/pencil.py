@@ -7,7 +7,7 @@ from matplotlib.patches import Rectangle
 from vitbook.figures.palette import colour
 from vitbook.figures.plotting import PAGE_WIDTH, canvas, finish
 from vitbook.studies.pencil import Steps
-from vitbook.studies.pencil.by_hand import written
+from vitbook.studies.pencil.by_hand import tidy
 
 ROW, TITLE, SIGN = 23, 26, 20  # px: height of a row of numbers, room for a title, width of a sign between two matrices
 DIGIT, PAD = 7.1, 7  # px: about the width of a digit, and the room beside a number
@@ -54,7 +54,7 @@ def _sign(axis, sign: str, left: float, middle: float) -> float:
 def _matrix(axis, title: str, numbers, inks, left: float, top: float, token: int) -> float:
     """Draw a matrix with its title and return its right edge; inks: one a column, or "way" in it to shade the token's row."""
     whole = bool((numbers == numbers.round()).all())
-    rows = [[(written(n, 3) if whole else f"{n:.3f}").replace("-", "−") for n in row] for row in numbers.tolist()]
+    rows = [[(tidy(n, 3) if whole else f"{n:.3f}").replace("-", "−") for n in row] for row in numbers.tolist()]
     longest, columns = max(len(text) for row in rows for text in row), len(rows[0])
     width = max(26, DIGIT * longest + PAD)
     right, bottom = left + width * columns, top + TITLE + ROW * len(rows)
@@ -78,7 +78,7 @@ def _words(steps: Steps, head: int, token: int) -> str:
     h = steps.heads[head - 1]
     rows = {"q": h.q, "scores": h.scores, "A": h.A, "SA": h.SA, "MSA": steps.msa}
     told = ", ".join(
-        f"{name} ({', '.join(written(n, 3) for n in numbers[token].tolist())})" for name, numbers in rows.items()
+        f"{name} ({', '.join(tidy(n, 3) for n in numbers[token].tolist())})" for name, numbers in rows.items()
     )
     return (
         f"Every matrix of Equations 5 to 8 for the four-token example in head {head}, from z and U_qkv to MSA; shaded is the "

@@ -46,7 +46,7 @@ class Token:
         value = float(f"{sign}{whole.replace(',', '')}.{decimals or 0}e{power}") * _SCALE[suffix]
         return cls(text, value, 10.0 ** (power - len(decimals or "")) * _SCALE[suffix])
 
-    def written(self, measured: Any) -> str:
+    def printed_alike(self, measured: Any) -> str:
         """A number computed here, with as many digits as this one was printed with, so that the two can be read together."""
         if self.value is None or isinstance(measured, str | bool):
             return str(measured)

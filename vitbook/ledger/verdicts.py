@@ -37,7 +37,7 @@ class Row:
         tokens = self.entry.correct or self.entry.tokens
         if len(tokens) != len(self.measured):
             return [f"{v:.4g}" if isinstance(v, float) else str(v) for v in self.measured]
-        return [token.written(value) for token, value in zip(tokens, self.measured, strict=True)]
+        return [token.printed_alike(value) for token, value in zip(tokens, self.measured, strict=True)]
 
     @property
     def text(self) -> str:

@@ -9,9 +9,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
 from vitbook.config import Preprocessing, ViTConfig
+from vitbook.readout import top
 from vitbook.weights import Weights
+from vitbook.wording import one_line
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -42,9 +45,27 @@ class Checkpoint:
         """The sizes of the model: the same object as `weights.config`."""
         return self.weights.config
 
-    def to(self, dtype: torch.dtype) -> Checkpoint:
-        """The same checkpoint with its weights in another floating-point type."""
-        return replace(self, weights=self.weights.to(dtype))
+    def to(self, where: torch.dtype | torch.device | str) -> Checkpoint:
+        """The same checkpoint with its weights in another floating-point type, or on another device, as `Weights.to`."""
+        return replace(self, weights=self.weights.to(where))
+
+    def top(self, logits: Tensor | None, k: int = 5) -> list[tuple[str, float]]:
+        """The k most probable classes as (name in one line, or 'class 285', and probability), best first.
+
+        logits (K,): what a run of one picture left, `trace.logits`.  Raises ValueError for None, which a checkpoint without
+        a head leaves (there is no answer to rank), and for logits that are not its own K.
+        """
+        if logits is None:
+            raise ValueError(
+                "this checkpoint has no classification head, so there are no classes to rank; read y instead"
+            )
+        if logits.shape != (self.weights.K,):
+            raise ValueError(
+                f"logits must have shape (K,) = ({self.weights.K},), got {tuple(logits.shape)}; "
+                "of a batch, take trace.picture(i).logits"
+            )
+        labels = self.labels or [""] * len(logits)
+        return [(one_line(labels[i]) or f"class {i}", p) for i, p in top(logits, k)]
 
     def __repr__(self) -> str:
         c, K = self.config, self.weights.K

@@ -129,14 +129,17 @@ def compare(checkpoint: Checkpoint, x: Tensor, library=None) -> Comparison:
 
     x (C, H, W), as `preprocess` returns.  library: another witness of the same function, called with a dtype, in place of
     `checkpoint.library` (used for the embedded checkpoint before its LayerScale is folded).
-    Raises `Disagreement` when a stage breaks its bound.
+    Raises `Disagreement` when a stage breaks its bound, ValueError for a batch.
     """
+    if getattr(x, "ndim", 3) != 3:
+        raise ValueError(f"compare takes one picture (C, H, W), got {tuple(x.shape)}; compare a batch one by one")
     library = library or checkpoint.library
     rows = []
     for dtype, bound in BOUNDS.items():
         ours = stages_of_trace(run(checkpoint.to(dtype), x), checkpoint.to(dtype))
         witness = library(dtype)
-        theirs, largest = stages_of_library(witness, x.to(dtype)), largest_scores(witness, x.to(dtype))
+        given = x.to(witness.device, dtype)
+        theirs, largest = stages_of_library(witness, given), largest_scores(witness, given)
         if ours.keys() != theirs.keys():
             raise Disagreement(f"stages differ: {sorted(ours.keys() ^ theirs.keys())} on one side only")
         for stage, reference in theirs.items():
@@ -212,5 +215,5 @@ def _row(stage: str, ours: Tensor, theirs: Tensor, bound: float) -> Row:
         raise Disagreement(
             f"{stage}: ours is {ours.dtype} {tuple(ours.shape)}, the library's {theirs.dtype} {tuple(theirs.shape)}"
         )
-    difference, largest = (ours - theirs).abs().max().item(), theirs.abs().max().item()
+    difference, largest = (ours.to(theirs.device) - theirs).abs().max().item(), theirs.abs().max().item()
     return Row(stage, tuple(theirs.shape), str(theirs.dtype).removeprefix("torch."), difference, largest, bound)

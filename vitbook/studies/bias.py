@@ -58,7 +58,7 @@ def read_places(
         raise ValueError(f"a table without [class] has N = {config.N} rows, got {len(table)}; leave out row 0")
     if not 2 <= folds <= config.N:
         raise ValueError(f"folds must be from 2 to N = {config.N}, got {folds}")
-    X, target = table.double(), places(config)
+    X, target = table.double().cpu(), places(config)  # small, and not every device has float64
     X = (X - X.mean(0)) / X.std()
     order = torch.randperm(config.N, generator=torch.Generator().manual_seed(seed))
     out = torch.empty_like(target)
@@ -80,7 +80,7 @@ def explained(predicted: Float[Tensor, "N 2"], true: Float[Tensor, "N 2"]) -> tu
 
 def nearest_is_neighbour(table: Float[Tensor, "N D"], config: ViTConfig) -> float:
     """Share of patches whose most similar other position (by cosine) belongs to a patch beside, above or below."""
-    unit = torch.nn.functional.normalize(table.double(), dim=1)
+    unit = torch.nn.functional.normalize(table.double().cpu(), dim=1)
     similar = unit @ unit.T
     similar.fill_diagonal_(-2)
     where = places(config)

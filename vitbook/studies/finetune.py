@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import torch
 from jaxtyping import Float, Int
@@ -17,6 +18,9 @@ from torch.nn.functional import cross_entropy
 from vitbook.encoder import layer_norm
 from vitbook.model import run
 from vitbook.pixels import preprocess
+
+#: Pictures a batch: enough to keep the processor busy, few enough that their traces fit into memory.
+BATCH = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +65,18 @@ def crops(picture: Image.Image, count: int, side: str, seed: int = 0) -> list[Im
 
 
 def represent_all(checkpoint, pictures: Iterable) -> tuple[Float[Tensor, "n D"], Float[Tensor, "n D"]]:
-    """Two ways to read pictures out, one row each: the y of Eq. 4, and the mean of the normalised patch tokens (D.3)."""
+    """Two ways to read pictures out, one row each: the y of Eq. 4, and the mean of the normalised patch tokens (D.3).
+
+    The pictures go through the model in batches; only these rows of each are kept.
+    """
     weights, eps = checkpoint.weights, checkpoint.config.eps
-    traces = (run(checkpoint, preprocess(picture, checkpoint)) for picture in pictures)
-    rows = [(t.y, layer_norm(t.z[-1][1:], weights.gamma, weights.beta, eps).mean(0)) for t in traces]
-    y, mean = zip(*rows, strict=True)
-    return torch.stack(y), torch.stack(mean)
+    pictures, y, mean = iter(pictures), [], []
+    while some := list(islice(pictures, BATCH)):
+        trace = run(weights, torch.stack([preprocess(picture, checkpoint) for picture in some]))
+        y.append(trace.y)
+        patches = layer_norm(trace.z[-1][:, 1:], weights.gamma, weights.beta, eps)  # (B, N, D), without [class]
+        mean.append(patches.mean(1))
+    return torch.cat(y), torch.cat(mean)
 
 
 def train_head(
@@ -86,8 +96,8 @@ def train_head(
         raise ValueError(f"every row of Y needs one class: got {len(Y)} rows and {len(classes)} classes")
     if classes.min() < 0 or classes.max() >= K:
         raise ValueError(f"classes must lie in 0..{K - 1}, got {classes.min().item()}..{classes.max().item()}")
-    W = torch.zeros(Y.shape[1], K, dtype=Y.dtype, requires_grad=True)
-    b = torch.zeros(K, dtype=Y.dtype, requires_grad=True)
+    W = Y.new_zeros(Y.shape[1], K, requires_grad=True)
+    b = Y.new_zeros(K, requires_grad=True)
     optimiser = torch.optim.SGD([W, b], lr=rate, momentum=momentum)
     losses = []
     for step in range(steps + 1):

@@ -8,15 +8,14 @@ Chapter: hybrid.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from vitbook.config import ViTConfig
-from vitbook.weights import Weights
+from vitbook.weights import Weights, weights_of
 
 WIDTH = 64  # channels after the root; stage s has 64 · 2^(s-1) inside its blocks and four times that outside
 EXPANSION = 4
@@ -126,28 +125,14 @@ class Stem(nn.Module):
         return total
 
 
-@dataclass(frozen=True, eq=False)
-class HybridCheckpoint:
-    """An encoder fed from a map: what `vitbook.run` needs, with the map in place of the picture."""
-
-    weights: Weights
-    labels: tuple[str, ...] | None = None
-
-    @property
-    def config(self) -> ViTConfig:
-        return self.weights.config
-
-
-def feed(
-    checkpoint, stem: Stem, positions: Float[Tensor, "N1 D"], rows: int, columns: int, seed: int = 0
-) -> HybridCheckpoint:
+def feed(checkpoint, stem: Stem, positions: Float[Tensor, "N1 D"], rows: int, columns: int, seed: int = 0) -> Weights:
     """The checkpoint's encoder behind a stem whose map has rows × columns cells: P = 1, C = its channels, a new E.
 
     positions: E_pos for that many cells, [class] first. E is (channels, D), drawn at random, since nobody trained it for
-    this encoder; every other weight is the checkpoint's. Run it on `stem(x)`. Raises ValueError where sizes disagree.
+    this encoder; every other weight is the checkpoint's. Run them on `stem(x)`. Raises ValueError where sizes disagree.
     """
-    old = checkpoint.weights
+    old = weights_of(checkpoint)
     config = replace(old.config, H=rows, W=columns, P=1, C=stem.channels)
     generator = torch.Generator().manual_seed(seed)
     E = torch.randn(stem.channels, config.D, generator=generator, dtype=torch.float64) / stem.channels**0.5
-    return HybridCheckpoint(replace(old, config=config, E=E.to(old.dtype), E_pos=positions), checkpoint.labels)
+    return replace(old, config=config, E=E.to(old.E), E_pos=positions)

@@ -49,7 +49,11 @@ class Distance:
 
 
 def distance(trace: Trace, other: Trace) -> Distance:
-    """From `trace` to `other`, both taken to float64.  Raises ValueError when they are of different models."""
+    """From `trace` to `other`, both taken to float64.  Raises ValueError when they are of different models, or of batches."""
+    if trace.B is not None:
+        raise ValueError(
+            f"distance compares runs of one picture; these are of a batch of {trace.B}, so take .picture(i)"
+        )
     if len(trace.z) != len(other.z) or trace.y.shape != other.y.shape or trace.z[0].shape != other.z[0].shape:
         raise ValueError(
             f"the two runs have different shapes: z {len(trace.z)} x {tuple(trace.z[0].shape)} and "

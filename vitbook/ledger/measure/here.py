@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from vitbook.config import VARIANTS, Preprocessing, ViTConfig
+from vitbook.config import VARIANTS, Preprocessing
 from vitbook.model import run
 from vitbook.patches import cut
 from vitbook.pictures import load_picture
-from vitbook.pixels import preprocess
+from vitbook.pixels import prepare, preprocess
 from vitbook.trace import Trace
 
 
@@ -22,15 +22,9 @@ class Lacking(LookupError):
     """A quantity cannot be computed here, because a checkpoint, a picture or a training run is absent."""
 
 
+#: ViT-B/16's sizes and its way from a picture to numbers, which need no weights: 224 x 224, bilinear, (v - 1/2) / (1/2).
+CONFIG = VARIANTS["ViT-B/16"]
 PREPROCESSING = Preprocessing(resize=(224, 224), mean=(0.5, 0.5, 0.5), std=(0.5, 0.5, 0.5))
-
-
-@dataclass(frozen=True)
-class Published:
-    """ViT-B/16's way from a picture to numbers, which needs no weights: 224 x 224, bilinear, (v - 1/2) / (1/2)."""
-
-    config: ViTConfig = VARIANTS["ViT-B/16"]
-    preprocessing: Preprocessing = PREPROCESSING
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +40,12 @@ class Here:
     @cached_property
     def published_x(self) -> Tensor:
         """x (3, 224, 224) of the picture, prepared as the published run prepared it."""
-        return preprocess(self._picture(), Published())
+        return prepare(self._picture(), PREPROCESSING, CONFIG)
 
     @cached_property
     def published_x_p(self) -> Tensor:
         """Its 196 patches, (196, 768)."""
-        return cut(self.published_x, Published().config.P)
+        return cut(self.published_x, CONFIG.P)
 
     @property
     def weights(self):

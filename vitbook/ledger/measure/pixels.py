@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from vitbook.ledger.measure.here import Here, Published
+from vitbook.ledger.measure.here import CONFIG, Here
 from vitbook.patches import box_of
 
 
@@ -22,5 +22,5 @@ def pixel(here: Here, row: int, column: int):
 def patch_is_window(here: Here, patch: int, rows: list[int], columns: list[int]) -> bool:
     """Whether a flattened patch is that window of x, and whether our own bookkeeping puts it there."""
     window = here.published_x[:, slice(*rows), slice(*columns)]
-    placed = box_of(patch + 1, Published().config) == (slice(*rows), slice(*columns))
+    placed = box_of(patch + 1, CONFIG) == (slice(*rows), slice(*columns))
     return placed and torch.equal(here.published_x_p[patch], window.flatten())

@@ -167,7 +167,8 @@ def top_probabilities(here: Here, count: int) -> list[float]:
 
 def top_labels(here: Here, count: int) -> list[str]:
     """Their names."""
-    return [name for name, _ in here.trace.top(count)]
+    found = _logits(here)  # first, since it says so where there is no checkpoint at all
+    return [name for name, _ in here.checkpoint.top(found, count)]
 
 
 def head_shape(here: Here) -> tuple[int, ...]:

@@ -44,14 +44,14 @@ class Line:
 
     def text(self, digits: int = 3) -> str:
         """The line as one would write it: ``dot_1[0, 0] = 2·1 + (-1)·0 + 2·0 = 2``."""
-        numbers = [[written(number, digits) for number in term] for term in self.terms]
+        numbers = [[tidy(number, digits) for number in term] for term in self.terms]
         if self.operation == "exp":
             middle = f"exp({numbers[0][0]})"
         elif self.operation == "quotient":
             middle = " / ".join(bracketed(number) for number in numbers[0])
         else:
             middle = " + ".join("·".join(bracketed(number) for number in term) for term in numbers)
-        return f"{self.name} = {middle} = {written(self.value, digits)}"
+        return f"{self.name} = {middle} = {tidy(self.value, digits)}"
 
 
 def follow(token: int, column: int, z=Z, U_qkv=U_QKV, U_msa=U_MSA) -> list[Line]:
@@ -117,7 +117,7 @@ def values(lines: Sequence[Line]) -> list[float]:
     return [line.value for line in lines]
 
 
-def written(number: float, digits: int) -> str:
+def tidy(number: float, digits: int) -> str:
     """Whole numbers without decimals, others with `digits`, very large ones with an exponent; no minus before a zero."""
     if abs(number) >= 1e9:
         return f"{number:.{digits}e}"

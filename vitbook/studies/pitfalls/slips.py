@@ -74,7 +74,7 @@ class CausalMask(Right):
     code = ("softmax(scores)", "softmax(scores.masked_fill(later, -inf))")
 
     def softmax(self, s):
-        later = torch.ones(s.shape[-2:], dtype=torch.bool).triu(1)
+        later = torch.ones_like(s, dtype=torch.bool).triu(1)
         return torch.softmax(s.masked_fill(later, -math.inf), dim=-1)
 
 
@@ -269,7 +269,7 @@ class OtherNormalisation(Right):
 
     def pixels(self, x):
         def column(numbers):
-            return torch.tensor(numbers, dtype=x.dtype).reshape(-1, 1, 1)
+            return x.new_tensor(numbers).reshape(-1, 1, 1)
 
         own, halves = self.checkpoint.preprocessing, (0.5, 0.5, 0.5)
         imagenet = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)

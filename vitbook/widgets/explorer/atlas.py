@@ -126,7 +126,7 @@ def _write_picture(card: dict, checkpoint, place: Path) -> int:
     if _bytes(place / "picture.webp") != photo:
         _write(place / "picture.webp", photo)
         made += 1
-    layers = [l for l in range(checkpoint.config.L + 1) if not _whole(place, l)]
+    layers = [l for l in range(checkpoint.config.L + 1) if not _is_complete(place, l)]
     trace = run(checkpoint, preprocess(picture, checkpoint)) if layers else None
     for layer in layers:
         files = scripts(f"{place.parent.name}/{place.name}/{layer}", layer_bytes(trace, layer))
@@ -136,7 +136,7 @@ def _write_picture(card: dict, checkpoint, place: Path) -> int:
     return made
 
 
-def _whole(place: Path, layer: int) -> bool:
+def _is_complete(place: Path, layer: int) -> bool:
     """Whether a layer's files are those that were written: their names in them, every part, gzip's checksum right."""
     key, body = f"{place.parent.name}/{place.name}/{layer}", ""
     try:

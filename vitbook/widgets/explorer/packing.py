@@ -84,8 +84,8 @@ def layer_stack(trace: Trace, layer: int) -> np.ndarray:
     """One layer as it travels, (1 + heads, N+1, N+1) float32: the mean over heads first.  Layer 0 is the rollout:
     (L, N+1, N+1), one square for the rollout up to each layer."""
     if layer == 0:
-        return maps.rollout(trace).float().numpy()
-    A = trace.attention(layer).float()
+        return maps.rollout(trace).float().cpu().numpy()
+    A = trace.attention(layer).float().cpu()
     return np.concatenate([A.mean(0, keepdim=True).numpy(), A.numpy()])
 
 

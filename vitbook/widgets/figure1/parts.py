@@ -108,11 +108,12 @@ def shown_tokens(config: ViTConfig, most: int = 8) -> list[int | None]:
     return [0, 1, 2, 3, None, middle, None, N]
 
 
-def parts(weights, trace: Trace, layer: int = 1) -> dict[str, Part]:
+def parts(checkpoint, trace: Trace, layer: int = 1) -> dict[str, Part]:
     """Every part of the drawing by key, in reading order, for one run.  layer: the one that is enlarged, from 1.
 
     Raises ValueError when the layer is none of the model's.
     """
+    weights = checkpoint.weights
     last = weights.config.L
     if isinstance(layer, bool) or not isinstance(layer, int) or not 1 <= layer <= last:
         raise ValueError(f"layer must be a whole number from 1 to {last} (counted as in the paper), got {layer!r}")
@@ -120,7 +121,7 @@ def parts(weights, trace: Trace, layer: int = 1) -> dict[str, Part]:
     found = [
         *_before_the_encoder(weights, trace, cost),
         *_one_layer(weights, trace, cost, layer),
-        *_after_the_encoder(weights, trace, cost),
+        *_after_the_encoder(checkpoint, trace, cost),
     ]
     return {part.key: part for part in found}
 
@@ -189,15 +190,15 @@ def _one_layer(weights, trace: Trace, cost: Costs, l: int) -> list[Part]:
     ]  # fmt: skip
 
 
-def _after_the_encoder(weights, trace: Trace, cost: Costs) -> list[Part]:
-    c = weights.config
+def _after_the_encoder(checkpoint, trace: Trace, cost: Costs) -> list[Part]:
+    c = checkpoint.config
     return [
         _part("z_L", f"z_{c.L}", trace.z[c.L], "eq4", "stream",
               f"the last layer's output: {c.N + 1} rows. Only row 0, [class], is read on; the {c.N} patch rows end here."),
         _part("y", "y", trace.y, "eq4", "class",
               "the picture as one vector: Row 0 of the last layer, normalised once more, Eq. 4.", **cost.of(("final_norm",))),
-        _head(weights, cost),
-        _answer(trace),
+        _head(checkpoint.weights, cost),
+        _answer(checkpoint, trace),
     ]  # fmt: skip
 
 
@@ -210,11 +211,11 @@ def _head(weights, cost: Costs) -> Part:
     return _part("head", "head", weights.W_head, "class_token", "class", words, **cost.of(("head",), ("head",)))
 
 
-def _answer(trace: Trace) -> Part:
+def _answer(checkpoint, trace: Trace) -> Part:
     if trace.logits is None:
         words = "With no head there is no class: y itself is what this model says about the picture."
         return Part("class", "class", "no class", words, tuple(trace.y.shape), "eq4", "class")
-    name, p = trace.top(1)[0]
+    name, p = checkpoint.top(trace.logits, 1)[0]
     words = f"The largest score wins: {name}, with a softmax probability of {p:.3f}."
     return Part("class", "class", name, words, tuple(trace.logits.shape), "eq4", "class", tensor=trace.logits)
 

@@ -36,7 +36,7 @@ def figure_1(checkpoint, picture="chelsea", layer: int = 1) -> Figure1:
     """
     picture = load_picture(picture)
     trace = run(checkpoint, preprocess(picture, checkpoint))
-    found = parts(checkpoint.weights, trace, layer)
+    found = parts(checkpoint, trace, layer)
     return Figure1(checkpoint, picture, trace, layer, found, f"vb-f1-{next(_numbers_of_figures)}")
 
 
