@@ -41,7 +41,7 @@ def _typographic(number: str) -> str:
     if not re.fullmatch(r"[+−]?\d+", power):
         return number.replace("-", "−")
     power = int(power.replace("−", "-"))
-    return f"{digits}\u00a0×\u00a010{str(power).translate(_RAISED)}" if power else digits
+    return f"{digits} × 10{str(power).translate(_RAISED)}" if power else digits
 
 
 def facts(checkpoint: Checkpoint) -> dict[str, object]:
