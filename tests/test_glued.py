@@ -54,7 +54,7 @@ VALUES = {
     "eps": 1e-12,
     "rows": (torch.tensor([0.5, -0.25]), ".2f"),
     "names": ["astronaut", "cat", "coffee"],
-    "checkpoint": "it's – `1e-3`, [1, 2]",
+    "checkpoint": "a – `1e-3`, [1, 2]",
     "number_like": ("12", ""),
 }
 TEXTS = {
@@ -68,7 +68,7 @@ TEXTS = {
     "eps": "1e-12",
     "rows": "0.50 and −0.25",
     "names": "astronaut, cat and coffee",
-    "checkpoint": "it's – `1e-3`, [1, 2]",
+    "checkpoint": "a – `1e-3`, [1, 2]",
     "number_like": "12",
 }
 
@@ -79,6 +79,9 @@ def test_page_lab_and_portable_notebook_read_the_same_text(shell):
     on_the_page, below_the_cell = read_by_sphinx(shell)
     assert on_the_page == TEXTS and below_the_cell == []
     assert {name: glue[name] for name in VALUES} == TEXTS
+    assert [text for text in TEXTS.values() if repr(text)[1:-1] != text] == [], (
+        "Lab shows what stands between the quotes"
+    )
     assert {name: str(value) for name, value in glued_values(shell.notebook()).items()} == TEXTS
 
 
