@@ -11,7 +11,7 @@ from myst_nb.ext.glue import extract_glue_data_cell
 
 from bookbuild.portable import glued_values
 from vitbook.figures import glued
-from vitbook.figures.glued import Glue, facts, written
+from vitbook.figures.glued import Glue, facts, in_prose
 
 
 class Shell:
@@ -114,7 +114,7 @@ def test_a_text_may_still_bring_the_format(shell):
     ],
 )
 def test_how_numbers_and_lists_are_written(value, form, text):
-    assert written(value, form) == text
+    assert in_prose(value, form) == text
 
 
 @pytest.mark.parametrize("value, form", [("cat", ".2f"), (0.5, "d"), (None, ".1f"), (["a", 1], ".1f")])

@@ -21,7 +21,7 @@ _HIDDEN = "application/papermill.record/"  # in front of a kind of output: the p
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def written(value: object, form: str = "") -> str:
+def in_prose(value: object, form: str = "") -> str:
     """``value`` as prose has it: "−1.5", "3.8 × 10⁻⁶", and a list or a row of numbers as "1, 2 and 3".
 
     ``form`` is a format such as ".1e" or ",", and goes for each entry of a list.  A float without one stays as Python writes
@@ -29,7 +29,7 @@ def written(value: object, form: str = "") -> str:
     """
     value = value.tolist() if hasattr(value, "tolist") else value  # tensors and arrays, of one number too
     if isinstance(value, list):
-        *most, last = [written(entry, form) for entry in value] or [""]
+        *most, last = [in_prose(entry, form) for entry in value] or [""]
         return f"{', '.join(most)} and {last}" if most else last
     text = format(value, form)
     is_final = form or not isinstance(value, float)
@@ -37,11 +37,9 @@ def written(value: object, form: str = "") -> str:
 
 
 def _typographic(number: str) -> str:
-    digits, _, power = number.replace("-", "−").partition("e")
-    if not re.fullmatch(r"[+−]?\d+", power):
-        return number.replace("-", "−")
-    power = int(power.replace("−", "-"))
-    return f"{digits} × 10{str(power).translate(_RAISED)}" if power else digits
+    found = re.fullmatch(r"(.*)e([+-]\d+)", number)
+    digits, power = (found[1], int(found[2])) if found else (number, 0)
+    return digits.replace("-", "−") + (f" × 10{str(power).translate(_RAISED)}" if power else "")
 
 
 def facts(checkpoint: Checkpoint) -> dict[str, object]:
@@ -73,7 +71,7 @@ class Glue:
 
     def _keep(self, name: str, value: object, form: str) -> None:
         try:
-            text = written(value, form)
+            text = in_prose(value, form)
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"{name}: {value!r} cannot be written as {form!r} ({error}); give a format that fits it, such as '.2f'"
