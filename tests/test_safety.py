@@ -398,14 +398,13 @@ kernelspec: {display_name: Python 3, language: python, name: python3}
 ```{code-cell} ipython3
 :tags: [remove-cell]
 import vitbook
-from myst_nb import glue
 from vitbook import figures, widgets
+from vitbook.figures import glue
 
 checkpoint = vitbook.load_checkpoint(FOLDER)
 picture = vitbook.load_picture("chelsea")
 trace = vitbook.run(checkpoint, vitbook.preprocess(picture, checkpoint))
-glue("checkpoint", checkpoint.name, display=False)
-glue("best", checkpoint.top(trace.logits, 1)[0][0], display=False)
+glue(checkpoint=checkpoint.name, best=checkpoint.top(trace.logits, 1)[0][0])
 ```
 
 This page is about {glue:text}`checkpoint`, which says {glue:text}`best`.

@@ -315,8 +315,9 @@ kernelspec: {display_name: Python 3, language: python, name: python3}
 Why it \\<matters\\> & how. {cite:p}`dosovitskiy2021vit`
 
 ```{code-cell} ipython3
-from myst_nb import glue
-glue("answer", 6 * 7, display=False)
+from vitbook.figures import glue
+
+glue(answer=6 * 7)
 ```
 
 The answer is {glue:text}`answer`.

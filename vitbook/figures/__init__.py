@@ -18,7 +18,7 @@ _ROOMS = {
         "training_line",
         "weight_bars",
     ),
-    "glued": ("glue",),
+    "glued": ("facts", "glue"),
     "embedding": ("filters", "one_patch", "patch_grid", "similarity_maps", "similarity_tiles"),
     "numbers": ("ladder", "layer_costs", "parameter_shares", "table_1_search", "tanh_errors"),
     "patterns": (
