@@ -27,47 +27,36 @@ label is a warning, and a warning fails the build: numbers of ours would be mist
 from __future__ import annotations
 
 import re
+from xml.etree.ElementTree import Element
 
-
-def _word(*words: str) -> str:
-    r"""A subscript or operator set upright in any of TeX's ways: ``{pos}``, ``\text{pos}``, ``{\mathrm{pos}}``."""
-    any_of = "|".join(words)
-    upright = rf"\\(?:text|textrm|mathrm|operatorname)\{{(?:{any_of})\}}"
-    return rf"(?:{upright}|\{{{upright}\}}|\{{(?:{any_of})\}}|\{{\\rm (?:{any_of})\}})"
-
-
-def _bold(letter: str) -> str:
-    return rf"\\mathbf(?:\{{{letter}\}}|\s+{letter}(?![A-Za-z]))"
-
-
-# Most particular first: the first pattern that matches at a place decides.
-LETTERS = (
-    (_bold("x") + "_" + _word("class"), "class"),
-    (_bold("x") + r"_(?:p(?![A-Za-z])|\{p\})", "picture"),
-    (_bold("x"), "picture"),
-    (_bold("E") + "_" + _word("pos"), "position"),
-    (_bold("E"), "embedding"),
-    (_bold("q"), "query"),
-    (_bold("k"), "key"),
-    (_bold("v"), "value"),
-    (_bold("z"), "stream"),
-    (_bold("y"), "class"),
-    (r"\\(?:text|textrm|mathrm|operatorname)\{(?:MLP|GELU)\}", "mlp"),
-)
-_ANY = re.compile("|".join(f"(?P<ink{i}>{pattern})" for i, (pattern, _) in enumerate(LETTERS)))
+# What MathML writes for a letter, or for a letter and its subscript -> the ink of its meaning.
+LETTERS = {
+    ("𝐱", "class"): "class",
+    ("𝐱", "p"): "picture",
+    "𝐱": "picture",
+    ("𝐄", "pos"): "position",
+    "𝐄": "embedding",
+    "𝐪": "query",
+    "𝐤": "key",
+    "𝐯": "value",
+    "𝐳": "stream",
+    "𝐲": "class",
+    "MLP": "mlp",
+    "GELU": "mlp",
+}
 _LABEL = re.compile(r"eq-([1-8][a-z]?)")
 
 
-def coloured(tex: str) -> str:
-    r"""The same formula with each of the book's letters wrapped in ``\class{vb-ink-<ink>}{...}``, which the style sheet colours."""
-
-    def wrap(found: re.Match) -> str:
-        ink = LETTERS[int(found.lastgroup.removeprefix("ink"))][1]
-        wrapped = rf"\class{{vb-ink-{ink}}}{{{found[0]}}}"
-        script = tex[: found.start()].rstrip()[-1:] in ("_", "^")  # a bare sub- or superscript is one token long
-        return f"{{{wrapped}}}" if script else wrapped
-
-    return _ANY.sub(wrap, tex)
+def colour(math: Element) -> None:
+    """Give each of the book's letters in a formula (MathML) the class ``vb-ink-<ink>``, which the style sheet colours."""
+    for token in (*math.iter("mi"), *math.iter("mtext")):
+        if token.text in LETTERS:
+            token.set("class", f"vb-ink-{LETTERS[token.text]}")
+    for letter, below, *_ in (*math.iter("msub"), *math.iter("msubsup")):
+        ink = LETTERS.get((letter.text, "".join(below.itertext())))
+        if ink:
+            for part in (letter, below):
+                part.set("class", f"vb-ink-{ink}")
 
 
 def paper_number(label: str) -> str | None:

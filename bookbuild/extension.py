@@ -11,18 +11,18 @@ import subprocess
 import sys
 from html import unescape
 from importlib import metadata
+from logging import getLogger
 from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
-from sphinx.ext import mathjax
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-from bookbuild import execution, lookup, site, workplace
-from bookbuild.equations import coloured, paper_number
+from bookbuild import execution, lookup, maths, maths_font, site, workplace
+from bookbuild.equations import paper_number
 from vitbook.figures import palette
 
 log = logging.getLogger(__name__)
@@ -61,22 +61,13 @@ def make_static_folder(app: Sphinx) -> None:
         (Path(app.outdir) / "_static").mkdir(parents=True, exist_ok=True)
 
 
-def write_palette(app: Sphinx) -> None:
-    """Put ``palette.css`` where Sphinx collects static files from; it is made afresh by every build and never committed."""
+def write_sheets(app: Sphinx) -> None:
+    """Put the style sheets that every build makes afresh where Sphinx collects static files from."""
     folder = Path(app.doctreedir) / "vitbook-static"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "palette.css").write_text(palette.css(), encoding="utf-8")
+    (folder / maths_font.SHEET).touch()  # filled when all formulas are known
     app.config.html_static_path.append(str(folder))
-
-
-def set_mathjax(app: Sphinx, config) -> None:
-    r"""Load ``\class`` with the page rather than on first use, and set a formula shortly before it comes into view."""
-    config.mathjax3_config = {
-        "loader": {"load": ["[tex]/html", "ui/lazy"]},
-        "options": {"lazyMargin": "600px"},
-        "tex": {"packages": {"[+]": ["html"]}},
-        **(config.mathjax3_config or {}),
-    }
 
 
 def mend_html(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
@@ -99,17 +90,6 @@ def seal_widget_state(app: Sphinx, pagename: str, templatename: str, context: di
 
 _SCRIPT_MARK = re.compile(r"<(?=!--|/?script)", re.IGNORECASE)
 _FIGURE_SIZE = re.compile(r'(<img\b[^>]*\bvb-figure\b[^>]*)style="width: (\d+)px; height: (\d+)px;"')
-
-
-def _in_colour(visit):
-    """A writer's visitor for formulas that first colours their letters; the search index keeps the plain source."""
-
-    def visit_coloured(writer, node) -> None:
-        twin = node.copy()
-        twin += nodes.Text(coloured(node.astext()))
-        visit(writer, twin)
-
-    return visit_coloured
 
 
 class NumberEquations(SphinxTransform):
@@ -192,23 +172,21 @@ def title_of(svg: str) -> str:
 
 
 def setup(app: Sphinx) -> dict:
+    getLogger("fontTools").setLevel("WARNING")  # or every glyph that is cut off would be told
     app.add_config_value("vitbook_prepare", True, "")  # False: build with what is there (the tests' small book)
     workplace.setup(app)
     app.connect("config-inited", install_embedded)
-    app.connect("config-inited", set_mathjax)
     app.connect("builder-inited", write_atlas)
     app.connect("builder-inited", make_static_folder)
-    app.connect("builder-inited", write_palette)
+    app.connect("builder-inited", write_sheets)
     app.connect("env-get-outdated", execution.outdated)
     app.connect("env-before-read-docs", execution.run_chapters)
     app.connect("html-page-context", mend_html)
     app.connect("html-page-context", seal_widget_state, priority=501)  # after myst-nb has put it there
     site.setup(app)
     lookup.setup(app)
+    maths.setup(app)
     app.add_css_file("palette.css", priority=600)
-    # add_html_math_renderer refuses to replace a renderer, and Sphinx loads MathJax only for the one of this name.
-    app.registry.html_inline_math_renderers["mathjax"] = (_in_colour(mathjax.html_visit_math), None)
-    app.registry.html_block_math_renderers["mathjax"] = (_in_colour(mathjax.html_visit_displaymath), None)
     app.add_transform(NumberEquations)
     app.add_transform(DressFigures)
     return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -29,7 +29,6 @@ _ICON_NAME = re.compile(r"\bfa-[a-z0-9-]+")
 _CODE = re.compile(r"\\([ef][0-9a-f]{3})\b|([\ue000-\uf8ff])")
 _FONT_SOURCE = re.compile(r"\.woff2\) format\(\"woff2\"\)(?:,\s*url\([^)]*\.ttf\) format\(\"truetype\"\))?")
 _FONT_SCRIPT = re.compile(r"\s*<script[^>]*scripts/fontawesome\.js[^>]*></script>")
-_MATHS_SCRIPT = re.compile(r"\s*<script[^>]*/vendor/mathjax/[^>]*></script>")
 _SEARCH_SCRIPT = re.compile(r"\s*<script[^>]*[\"/](?:searchtools|language_data|searchindex)\.js[^>]*></script>")
 _PRELOAD = re.compile(r"\s*<link rel=\"preload\" as=\"script\"[^>]*>")
 _HEAD_SCRIPT = re.compile(r"<script(?P<attributes>[^>]*\bsrc=[^>]*)></script>")
@@ -53,10 +52,9 @@ _URL = re.compile(r"url\((?P<quote>[\"']?)(?!data:|#|/|https?:)(?P<path>[^\"')]+
 def lean_page(html: str, searches: bool = False) -> str:
     """The page without Font Awesome's script; the scripts of its head run in their order, after the page has been read.
 
-    MathJax is left to book.js, which brings it when a formula is near; light or dark is settled before anything is drawn.  Only a
-    page that ``searches`` keeps the scripts and the index of the search.
+    Light or dark is settled before anything is drawn.  Only a page that ``searches`` keeps the scripts and the index of the search.
     """
-    head, end, body = _PRELOAD.sub("", _MATHS_SCRIPT.sub("", _FONT_SCRIPT.sub("", html))).partition("</head>")
+    head, end, body = _PRELOAD.sub("", _FONT_SCRIPT.sub("", html)).partition("</head>")
     head = head.replace(_THEME, _CHOSEN)
     if not searches:
         head = _SEARCH_SCRIPT.sub("", head)
@@ -93,8 +91,7 @@ def joined_before(static: Path) -> tuple[str, ...]:
 
 def words_of(static: Path, pages: Iterable[str]) -> set[str]:
     """Every word of the pages and of the scripts that change them: a class that is not among them is on no page, ever."""
-    foreign = {"mathjax", "attn"}  # scripts in these folders style nothing of ours
-    own = (path for path in static.rglob("*.js") if not foreign & set(path.relative_to(static).parts))
+    own = (path for path in static.rglob("*.js") if "attn" not in path.relative_to(static).parts)  # maps style nothing
     texts = [*pages, *(path.read_text(encoding="utf-8") for path in own)]
     return {word for text in texts for word in _WORD.findall(text)}
 

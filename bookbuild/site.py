@@ -14,7 +14,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ConfigError
 
-from bookbuild import execution, leaner
+from bookbuild import execution, leaner, maths_font
 from bookbuild.address import Address, read_address
 from bookbuild.citations import Citations
 from bookbuild.portable import EMBEDDED, portable
@@ -180,6 +180,7 @@ def finish_pages(app: Sphinx, error: Exception | None) -> None:
     static = outdir / "_static"
     pages = {path: path.read_text(encoding="utf-8") for path in outdir.rglob("*.html") if "_static" not in path.parts}
     leaner.lean_static(static, pages.values())
+    maths_font.write_font(static, pages.values())
     fresh = {path: html for path, html in pages.items() if "Content-Security-Policy" not in html}
     # A page that only leads to another has no style sheet, and may come first.
     sheets = next(filter(None, map(leaner.sheets_of, fresh.values())), leaner.joined_before(static))

@@ -1,4 +1,4 @@
-"""A visit to one page: open it, wait until formulas and widgets stand, and keep account of errors and foreign requests."""
+"""A visit to one page: open it, wait until its widgets stand, and keep account of errors and foreign requests."""
 
 from __future__ import annotations
 
@@ -9,16 +9,11 @@ from urllib.parse import urlsplit
 
 LOCAL_SCHEMES = ("file", "data", "blob", "about")
 
-# Formulas are set, every widget view on the page is drawn, and a frame has passed since.
+# Every widget view on the page is drawn, and a frame has passed since.
 SETTLED = """async () => {
   const start = performance.now();
   const until = async (done) => { while (!done() && performance.now() - start < 20000) await new Promise(r => setTimeout(r, 50)); };
-  window.dispatchEvent(new Event('beforeprint'));  // formulas and widgets further down would wait until they are near
-  if (document.querySelector('.bd-article .math')) {
-    await until(() => window.MathJax?.startup?.promise);
-    await window.MathJax.startup.promise;
-    await window.MathJax.startup.document.lazyTypesetAll();
-  }
+  window.dispatchEvent(new Event('beforeprint'));  // widgets further down would wait until they are near
   const views = document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]').length;
   const drawn = () => document.querySelectorAll('.widget-subarea > *').length;
   await until(() => drawn() >= views);

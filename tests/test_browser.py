@@ -11,12 +11,18 @@ from test_book import chapters
 pytestmark = pytest.mark.browser
 
 PAGES = [*chapters(), "genindex", "search", "404"]
-# Formulas that MathJax could not read, and source that it never saw.
-BAD_MATHS = """() => [
-  ...[...document.querySelectorAll('mjx-merror, merror')].map(e => e.textContent),
-  ...[...document.querySelectorAll('.bd-article .math')].filter(e => !e.querySelector('mjx-container')).map(e => e.textContent),
-  ...[...document.querySelectorAll('mjx-mtext[style*="red"], mjx-mstyle[style*="red"]')].map(e => e.textContent),
-]"""
+# Formulas that could not be set, that are not drawn, that say nothing to those who listen, and their font where it is missing.
+BAD_MATHS = """() => {
+  const formulas = [...document.querySelectorAll('math')];
+  const drawn = e => !e.checkVisibility() || e.getBoundingClientRect().width > 1;
+  const font = [...document.fonts].some(f => f.family.includes('Latin Modern Math') && f.status === 'loaded');
+  return [
+    ...[...document.querySelectorAll('merror, .vb-unset')].map(e => e.textContent),
+    ...[...document.querySelectorAll('div.math')].filter(e => !e.querySelector('math')).map(e => e.textContent),
+    ...formulas.filter(e => !drawn(e) || !e.ariaLabel || !e.querySelector('annotation')).map(e => e.textContent),
+    ...(font || !formulas.some(e => e.checkVisibility()) ? [] : ['without their font']),
+  ];
+}"""
 # What sticks out of the page to the right although nothing around it scrolls.
 STICKS_OUT = """() => {
   const width = document.documentElement.clientWidth;

@@ -162,8 +162,7 @@ def test_a_policy_names_the_inline_scripts_of_its_page_and_no_data():
 def test_scripts_of_the_head_wait_and_keep_their_order():
     page = (
         '<head><script src="a/documentation_options.js"></script><script src="b.js"></script><script>let a</script>'
-        '<script defer src="c.js"></script><script defer src="x/scripts/fontawesome.js?d=1"></script>'
-        '<script defer="defer" src="../_static/vendor/mathjax/tex-mml-chtml.js?v=1"></script></head>'
+        '<script defer src="c.js"></script><script defer src="x/scripts/fontawesome.js?d=1"></script></head>'
         '<script src="d.js"></script>'
     )
     assert leaner.lean_page(page) == (
@@ -195,7 +194,7 @@ def test_a_style_sheet_keeps_what_a_page_or_a_script_may_hold():
     #nowhere { a: b }
     @media print { .not-used { a: b } .late:is(.not-used, em) { a: url("x,y") } }
     @supports (a: b) { .not-used { a: b } }
-    .md\\:used, [class*="not-used"], mjx-math::before { a: b }
+    .md\\:used, [class*="not-used"], math::before { a: b }
     .late-used .late-not-used { a: b } .late-md-used { a: b }
     @font-face { font-family: none }
     @keyframes none { from { a: b } }
@@ -205,7 +204,7 @@ def test_a_style_sheet_keeps_what_a_page_or_a_script_may_hold():
         lean.split()
         == (
             '.used, p.used:not(.not-used) { a: b } @media print { .late:is(.not-used, em) { a: url("x,y") } } '
-            '.md\\:used, [class*="not-used"], mjx-math::before { a: b } '
+            '.md\\:used, [class*="not-used"], math::before { a: b } '
             ".late-md-used { a: b } @font-face { font-family: none } @keyframes none { from { a: b } }"
         ).split()
     )
@@ -213,7 +212,7 @@ def test_a_style_sheet_keeps_what_a_page_or_a_script_may_hold():
 
 # The look of everything on the page with its own style sheet, then what differs with the whole one.
 SAME_LOOK = """async (whole) => {
-  const elements = [...document.querySelectorAll('body *')].filter((e) => !e.closest('mjx-math, svg *'));
+  const elements = [...document.querySelectorAll('body *')].filter((e) => !e.closest('svg *'));
   const NAMES = ['display', 'position', 'width', 'height', 'marginTop', 'marginLeft', 'paddingTop', 'paddingLeft', 'color', 'boxShadow',
     'backgroundColor', 'backgroundImage', 'borderTopWidth', 'borderTopColor', 'fontFamily', 'fontSize', 'fontWeight', 'opacity',
     'overflowX', 'cursor', 'visibility', 'textDecorationLine', 'content'];
@@ -244,11 +243,11 @@ def test_nothing_looks_as_it_would_not_with_the_whole_style_sheet(site, serve, v
 
 def test_the_words_of_a_site_are_those_of_its_pages_and_its_scripts(tmp_path):
     static = tmp_path / "attn" / "_static"  # wherever the book itself lies
-    for name in ("scripts/theme.js", "vendor/mathjax/maths.js", "attn/maps.js"):
+    for name in ("scripts/theme.js", "attn/maps.js"):
         (static / name).parent.mkdir(parents=True, exist_ok=True)
         (static / name).write_text(f"e.classList.add('{Path(name).stem}-on')")
     words = leaner.words_of(static, ['<p class="a-1 b_2">'])
-    assert {"a-1", "b_2", "theme-on"} <= words and not {"maths-on", "maps-on"} & words
+    assert {"a-1", "b_2", "theme-on"} <= words and "maps-on" not in words
 
 
 def test_a_style_sheet_keeps_the_icons_in_use_and_only_those():

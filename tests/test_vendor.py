@@ -13,7 +13,6 @@ ROOT = Path(__file__).parents[1]
 VENDOR = ROOT / "book" / "assets" / "vendor"
 TABLE = tomllib.loads((VENDOR / "VERSIONS.toml").read_text())
 LICENCES = {
-    "mathjax": "mathjax.txt",
     "@jupyter-widgets/base": "widgets.txt",
     "@jupyter-widgets/base-manager": "widgets.txt",
     "@jupyter-widgets/controls": "widgets.txt",
@@ -71,12 +70,8 @@ def test_the_lock_file_pins_every_package_by_hash_and_names_no_host():
     assert asked.items() <= {name: row["version"] for name, row in TABLE["packages"].items()}.items()
 
 
-def test_mathjax_is_the_version_of_the_table():
-    assert f'"{TABLE["packages"]["mathjax"]["version"]}"' in (VENDOR / "mathjax" / "tex-mml-chtml.js").read_text()
-
-
 def test_the_weight_stays_within_bounds():
-    assert sum(path.stat().st_size for path in VENDOR.rglob("*") if path.is_file()) < 7.5e6
+    assert sum(path.stat().st_size for path in VENDOR.rglob("*") if path.is_file()) < 0.7e6
 
 
 def test_the_table_keeps_no_path_of_any_machine():

@@ -29,7 +29,8 @@ HEAD = """# Dependencies
 
 Written by `tools/dependencies.py` from the requirements files and from what the installed packages say of themselves.
 Every version is pinned; none of these packages is copied into this repository.
-The scripts and fonts that the pages load are, and stand with licences and hashes in `book/assets/vendor`.
+The scripts that the pages load are, and stand with licences and hashes in `book/assets/vendor`.
+The font of the formulas stands with its licence in `bookbuild/fonts`.
 PyTorch's build for CUDA brings NVIDIA's libraries along under NVIDIA's terms, which bind whoever passes them on, as in an image.
 `python tools/dependencies.py --audit` looks at the licence of everything that comes along; CI does once a week, with pip-audit.
 """

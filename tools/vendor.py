@@ -29,23 +29,6 @@ VENDOR = ROOT / "book" / "assets" / "vendor"
 FONTS = ROOT / "vitbook" / "figures" / "fonts"
 TABLE = VENDOR / "VERSIONS.toml"
 
-# What to take out of each npm package: path inside the package -> path below vendor/.
-# A trailing slash takes the whole folder.
-NPM = {
-    "mathjax@3.2.2": {
-        "licence": "Apache-2.0",
-        "files": {
-            "LICENSE": "licences/mathjax.txt",
-            "es5/tex-mml-chtml.js": "mathjax/tex-mml-chtml.js",
-            "es5/a11y/": "mathjax/a11y/",
-            "es5/output/chtml/fonts/woff-v2/": "mathjax/output/chtml/fonts/woff-v2/",
-            "es5/input/tex/extensions/": "mathjax/input/tex/extensions/",
-            "es5/sre/mathmaps/base.json": "mathjax/sre/mathmaps/base.json",
-            "es5/sre/mathmaps/en.json": "mathjax/sre/mathmaps/en.json",
-            "es5/ui/lazy.js": "mathjax/ui/lazy.js",
-        },
-    },
-}
 # Latin, Greek, punctuation, super- and subscripts, arrows, mathematical operators, shapes.
 FIGURE_LETTERS = [(0x20, 0x17F), (0x370, 0x3FF), (0x2010, 0x209F), (0x2190, 0x22FF), (0x25A0, 0x25FF), (0x2600, 0x266F)]
 # Written by hand and kept: our own glue, the notices, and the licence texts that the packages above leave out.
@@ -66,10 +49,7 @@ def vendored_files() -> list[Path]:
 
 def copy(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_dir():
-        shutil.copytree(source, target, dirs_exist_ok=True)
-    else:
-        shutil.copyfile(source, target)
+    shutil.copyfile(source, target)
 
 
 def unpack(name: str, scratch: Path) -> Path:
@@ -80,13 +60,6 @@ def unpack(name: str, scratch: Path) -> Path:
     with tarfile.open(next(folder.glob("*.tgz"))) as archive:
         archive.extractall(folder, filter="data")
     return folder / "package"
-
-
-def from_npm(name: str, recipe: dict, scratch: Path) -> None:
-    """Copy what the recipe names out of one npm package."""
-    package = unpack(name, scratch)
-    for inside, below in recipe["files"].items():
-        copy(package / inside, VENDOR / below)
 
 
 def figure_fonts(scratch: Path) -> None:
@@ -157,9 +130,8 @@ def licences(folder: Path, inputs: Iterable[str]) -> str:
 
 def write_table() -> None:
     lines = ["# Written by tools/vendor.py: what this folder holds, from where, and the hash of every file.", ""]
-    rows = [(name.rpartition("@")[0], name.rpartition("@")[2], "npm", r["licence"]) for name, r in NPM.items()]
     pinned = json.loads((WIDGETS / "package.json").read_text())["dependencies"]
-    rows += [(name, version, "npm", "BSD-3-Clause") for name, version in pinned.items()]
+    rows = [(name, version, "npm", "BSD-3-Clause") for name, version in pinned.items()]
     rows.append(("anywidget", importlib.metadata.version("anywidget"), "Python package", "MIT"))
     for name, version, origin, licence in rows:
         lines += [f'[packages."{name}"]', f'version = "{version}"', f'from = "{origin}"', f'licence = "{licence}"', ""]
@@ -186,8 +158,6 @@ def main() -> int:
         for path in vendored_files():
             path.unlink()
         with tempfile.TemporaryDirectory() as scratch:
-            for name, recipe in NPM.items():
-                from_npm(name, recipe, Path(scratch))
             bundle_widgets(Path(scratch))
             figure_fonts(Path(scratch))
         write_table()

@@ -1,9 +1,9 @@
-// What the pages need beyond the theme: widgets and formulas come when they are near, regions that scroll can be reached by
-// keyboard, and search says where it cannot work.
+// What the pages need beyond the theme: widgets come when they are near, regions that scroll can be reached by keyboard, formulas are
+// copied as TeX, and search says where it cannot work.
 (function () {
   const HERE = document.currentScript.src;
 
-  const SCROLLS = ".vb-frame, div.math mjx-container, .cell_output .output, div.highlight pre, .pst-scrollable-table-container, .vb-shapes > p";
+  const SCROLLS = ".vb-frame, div.vb-formula, .cell_output .output, div.highlight pre, .pst-scrollable-table-container, .vb-shapes > p";
 
   // A region that scrolls sideways takes the focus, so that the arrow keys move it; one that fits stays out of the tab order.
   function reach() {
@@ -27,38 +27,51 @@
     waiting = setTimeout(reach, 150);
   }
 
-  // Most of what a page loads are two scripts, for widgets and for formulas. Each waits until one of the places that need it is near,
-  // the reader does something, the page is printed, or for a while.
-  function bring(script, places, { near, after }, done) {
-    if (!places.length) return;
-    const watch = new IntersectionObserver((seen) => seen.some((place) => place.isIntersecting) && load(), { rootMargin: near });
+  // Most of what a page loads is the script for widgets. It waits until one of them is near, the reader does something, the page is
+  // printed, or for a while.
+  function bringWidgets() {
+    const views = document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]');
+    if (!views.length) return;
+    const watch = new IntersectionObserver((seen) => seen.some((place) => place.isIntersecting) && load(), { rootMargin: "800px" });
     const signs = ["pointerdown", "keydown", "beforeprint"];
     function load() {
       watch.disconnect();
       clearTimeout(patience);
       for (const sign of signs) removeEventListener(sign, load);
       const element = document.createElement("script");
-      element.src = new URL(script, HERE).href;
-      element.onload = done;
+      element.src = new URL("vendor/widgets.js", HERE).href;
       document.head.append(element);
     }
-    for (const place of places) watch.observe(place);
+    for (const view of views) watch.observe(view.parentElement);
     for (const sign of signs) addEventListener(sign, load);
-    const patience = setTimeout(load, after);
+    const patience = setTimeout(load, 20000);
   }
 
-  function bringWidgets() {
-    const views = document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]');
-    bring("vendor/widgets.js", [...views].map((view) => view.parentElement), { near: "800px", after: 20000 });
+  // A formula is copied whole, as the TeX that it was written in.
+  function copyFormulas(event) {
+    const selection = getSelection();
+    if (selection.isCollapsed || event.target.closest?.("input, textarea")) return;
+    const range = selection.getRangeAt(0).cloneRange();
+    const [first, last] = [range.startContainer, range.endContainer].map((node) => (node.closest ? node : node.parentElement)?.closest("math"));
+    if (first) range.setStartBefore(first);
+    if (last) range.setEndAfter(last);
+    const copy = document.createElement("div");
+    copy.append(range.cloneContents());
+    const html = new XMLSerializer().serializeToString(copy);
+    const formulas = copy.querySelectorAll("math");
+    if (!formulas.length) return;
+    for (const formula of formulas) {
+      const dollars = formula.matches("[display=block]") ? "$$" : "$";
+      formula.replaceWith(dollars + texOf(formula) + dollars);
+    }
+    document.body.append(copy); // only what is laid out knows where its lines end
+    event.clipboardData.setData("text/plain", copy.innerText);
+    event.clipboardData.setData("text/html", html);
+    event.preventDefault();
+    copy.remove();
   }
 
-  function bringMaths() {
-    const formulas = document.querySelectorAll(".bd-article .math");
-    bring("vendor/mathjax/tex-mml-chtml.js", formulas, { near: "400px", after: 10000 }, () => {
-      MathJax.Hub = MathJax.config.Hub; // which widgets that came first have put there
-      MathJax.startup.promise.then(reachSoon);
-    });
-  }
+  const texOf = (formula) => formula.querySelector("annotation").textContent;
 
   // ipywidgets gives the handle of a slider a role and a place in the tab order, but no name.
   function nameSliders() {
@@ -98,7 +111,7 @@
     Search.htmlToText = (html, anchor) => {
       const page = new DOMParser().parseFromString(html, "text/html");
       page.querySelectorAll(".headerlink, script, style, svg").forEach((element) => element.remove());
-      page.querySelectorAll(".math").forEach((formula) => (formula.textContent = plainly(formula.textContent)));
+      page.querySelectorAll("math").forEach((formula) => formula.replaceWith(plainly(texOf(formula))));
       const place = anchor ? page.getElementById(anchor.slice(1)) : null;
       if (place?.matches("dt")) return place.textContent + ": " + place.parentElement.querySelector(`#${place.id} ~ dd`).textContent;
       return (place?.closest("p, li, dd, section") || page.querySelector("article"))?.textContent || "";
@@ -108,18 +121,17 @@
   const SIGNS = { sqrt: "√", top: "ᵀ", ell: "ℓ", times: "×", cdot: "·", in: " ∈ ", le: "≤", to: "→", longrightarrow: "→", sum: "Σ", gamma: "γ", beta: "β", mu: "μ", sigma: "σ", epsilon: "ε", Phi: "Φ" };
   function plainly(tex) {
     return tex
-      .replace(/\\class\{[^}]*\}/g, "")
       .replace(/\\([A-Za-z]+)/g, (_, name) => SIGNS[name] || "")
-      .replace(/\\[()[\]]|[{}]/g, "")
+      .replace(/[{}]/g, "")
       .replace(/\\./g, " ");
   }
 
-  window.addEventListener("load", reachSoon);
+  window.addEventListener("load", reach);
   window.addEventListener("resize", reachSoon);
+  document.addEventListener("copy", copyFormulas);
   document.addEventListener("DOMContentLoaded", () => {
     explainSearch();
     bringWidgets();
-    bringMaths();
     if (typeof Search !== "undefined") readExcerpts();
     const article = document.querySelector(".bd-article");
     if (article) new MutationObserver(() => { nameSliders(); reachSoon(); }).observe(article, { childList: true, subtree: true });

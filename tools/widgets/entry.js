@@ -57,18 +57,7 @@ async function show(manager, tag) {
   addEventListener("resize", () => MessageLoop.postMessage(view.luminoWidget, Widget.ResizeMessage.UnknownSize));
 }
 
-// ipywidgets asks MathJax 2 to set its labels; the book has MathJax 3.
-function setLabels() {
-  const MathJax = (window.MathJax = window.MathJax || {});
-  const Queue = (task) => {
-    const typesets = Array.isArray(task) && task[0] === "Typeset";
-    if (typesets && window.MathJax.typesetPromise) window.MathJax.typesetPromise([task[2]]);
-  };
-  MathJax.Hub = { Config() {}, Queue };
-}
-
 async function start() {
-  setLabels();
   for (const state of carried("state")) {
     const manager = new PageManager();
     await manager.set_state(JSON.parse(state.textContent));
