@@ -1,7 +1,6 @@
 """What JupyterLab is given for a chapter, and what it gives back: the text goes to Lab and returns as it was."""
 
 import asyncio
-import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from traitlets.config.loader import PyFileConfigLoader
 
 from bookbuild.lab import Book, Chapters, shown, written
+from bookbuild.myst import read
 
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
@@ -36,14 +36,15 @@ ROLES = {"eq", "eval", "math", "ref", "term"}
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_nothing_is_left_that_lab_does_not_know(name):
-    text = re.sub(r"^%\| [^\n]*$|^```\{code-cell\}.*?^```$", "", SHOWN[name], flags=re.MULTILINE | re.DOTALL)
-    assert set(re.findall(r"^\s*(?:`{3,}|:{3,})\{([\w:-]+)\}", text, re.MULTILINE)) <= DIRECTIVES
-    assert set(re.findall(r"(?<![\w\\^}{])\{([a-z][\w:-]*)\}(?=`)", text)) <= ROLES
-    assert "<details>" not in text, "HTML encloses no text in Lab, so that hints would stand open"
-    assert "\n$$" not in text, "a formula that Lab would give a number of its own"
-    labels = set(re.findall(r"^:label: (\S+)$", text, re.MULTILINE))
-    assert set(re.findall(r"\{eq\}`([^`]+)`", text)) <= labels
-    assert name == "glossary.md" or re.findall(r"[^\"]\{term\}", text) == []
+    whole = read(SHOWN[name])
+    chapter = read(whole.rewrite(lambda piece: "" if piece.kind == "comment" or piece in whole.cells else None))
+    assert {directive.name for directive in chapter.find("directive")} <= DIRECTIVES
+    assert {role.name for role in chapter.find("role")} <= ROLES
+    assert "<details>" not in chapter.text, "HTML encloses no text in Lab, so that hints would stand open"
+    assert "\n$$" not in chapter.text, "a formula that Lab would give a number of its own"
+    labels = {formula.options.get("label") for formula in chapter.find("directive", "math")}
+    assert {role.text for role in chapter.find("role", "eq")} <= labels
+    assert name == "glossary.md" or list(chapter.find("role", "term")) == []
 
 
 @pytest.fixture
