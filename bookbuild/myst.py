@@ -247,7 +247,7 @@ class _Blocks:
             elif token.type == "list_item_close":
                 item, (found, span) = tuple(found), around.pop()
                 found.append(Piece("item", *span, parts=item))
-            elif token.type == "inline":
+            elif token.type == "inline" and token.content:  # a cell of a table may be empty
                 found.append(self.words(token, opening))
             elif kind := _BLOCKS.get(token.type):
                 found.append(self.block(kind, token))
