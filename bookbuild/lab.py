@@ -21,6 +21,8 @@ from pathlib import Path
 
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from jupytext import build_async_jupytext_contents_manager_class
+from jupytext.formats import read_metadata
+from tornado.web import HTTPError
 
 from bookbuild.citations import Citations, cited
 from bookbuild.equations import paper_number
@@ -179,7 +181,10 @@ def show_notebook(notebook: dict, book: Book) -> None:
     """Change a notebook that was read into what Lab shows."""
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
-            cell["source"] = shown(cell["source"], book)
+            words = shown(cell["source"], book)
+            cell["source"] = (
+                words if written(words) == cell["source"] else cell["source"]
+            )  # no cell is changed by reading
         elif HIDDEN & set(cell["metadata"].get("tags", [])):
             cell["metadata"]["jupyter"] = {"source_hidden": True}
 
@@ -197,27 +202,49 @@ def write_notebook(notebook: dict) -> None:
 
 
 class Chapters(build_async_jupytext_contents_manager_class(AsyncLargeFileManager)):
-    """Jupytext's files, where a Markdown notebook beside a bibliography is a chapter."""
+    """Jupytext's files: a notebook beside a bibliography is a chapter, and text that is no notebook is never written as one."""
 
     async def get(self, path, content=True, type=None, format=None, **more):
-        """The file at ``path``; a chapter comes as Lab shows it."""
+        """The file at ``path``; a chapter comes as Lab shows it, and text that is opened as a notebook is for reading."""
         model = await super().get(path, content=content, type=type, format=format, **more)
-        if content and model["type"] == "notebook" and self.is_chapter(path):
+        if content and model["type"] == "notebook":
             file = self.file(path)
-            show_notebook(model["content"], Book(file.parent, file.name))
+            if not is_notebook(file):
+                model["writable"] = False
+            elif is_chapter(file):
+                show_notebook(model["content"], Book(file.parent, file.name))
         return model
 
     async def save(self, model, path=""):
-        """Save the file at ``path``; a chapter is saved as it is written."""
-        if model["type"] == "notebook" and self.is_chapter(path):
-            model = deepcopy(model)
-            write_notebook(model["content"])
+        """Save the file at ``path``; a chapter is saved as it is written.  Text that is no notebook raises HTTPError."""
+        file = self.file(path)
+        if model["type"] == "notebook" and file.is_file():
+            if not is_notebook(file):
+                told = f"{file.name} is no notebook, and saving it as one would write a header into it"
+                raise HTTPError(400, f"{told}: to change it, use Open With > Editor")
+            if is_chapter(file):
+                model = deepcopy(model)
+                write_notebook(model["content"])
         return await super().save(model, path)
+
+    async def _save_file(self, os_path, content, format):
+        """Write a file, but not the text that stands in it already: what is only read keeps its time."""
+        file = Path(os_path)
+        if format != "text" or not file.is_file() or file.read_bytes() != content.encode():
+            await super()._save_file(os_path, content, format)
 
     def file(self, path: str) -> Path:
         """The file that Lab calls ``path``."""
         return Path(self.root_dir, path.strip("/"))
 
-    def is_chapter(self, path: str) -> bool:
-        """Whether the file at ``path`` belongs to a book."""
-        return path.endswith(".md") and any(self.file(path).parent.glob("*.bib"))
+
+def is_notebook(file: Path) -> bool:
+    """Whether a file says itself that it is a notebook: by its name, or in a header of Jupytext's."""
+    if file.suffix == ".ipynb":
+        return True
+    return bool(read_metadata(file.read_text(encoding="utf-8"), file.suffix).get("jupytext"))
+
+
+def is_chapter(file: Path) -> bool:
+    """Whether a file is a notebook of a book: one in Markdown, beside a bibliography."""
+    return file.suffix == ".md" and is_notebook(file) and any(file.parent.glob("*.bib"))
