@@ -44,12 +44,11 @@ def needs_of(text: str) -> tuple[str, ...] | None:
     contract = next((box for box in page.find("directive") if "vb-contract" in box.classes), None)
     if contract is None:
         return None
-    need = next(
-        (line for line in page.find("paragraph", within=contract) if line.text.startswith("**You need**")), None
-    )
-    first = page.first_sentence(need)[1] if need else 0
-    links = page.find("link", within=need) if need else ()
-    return tuple(link.chapter for link in links if link.start < first and link.chapter)
+    for line in page.find("paragraph", within=contract):
+        if line.text.startswith("**You need**"):
+            _, end = page.first_sentence(line)
+            return tuple(link.chapter for link in page.find("link", within=line) if link.start < end and link.chapter)
+    return ()
 
 
 def check_order(chapters: list[Chapter]) -> None:

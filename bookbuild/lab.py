@@ -10,8 +10,8 @@ equation numbers, references, other chapters. So a chapter that is opened as a n
     {bibliography}              the list itself, under a comment that keeps the directive; so do {letters} and {book-map}
     hide-input                  the cell is folded
 
-and a notebook that is saved says them as before: ``written(shown(text)) == text``.
-The folder ``lab-settings`` tells the server to use `Chapters`.
+and a notebook that is saved says them as before: ``written(shown(text)) == text``, and a cell of which that is not true is
+shown as it is written.  The folder ``lab-settings`` tells the server to use `Chapters`.
 """
 
 from __future__ import annotations
@@ -50,11 +50,10 @@ class Book:
 
     def link(self, role: Piece) -> str | None:
         """A role as words and the page that they lead to, or None where Lab needs no help."""
-        words, goal = {
-            "cite:p": self._cite, "cite:t": self._cite, "eq": self._equation, "term": self._term
-        }.get(role.name, lambda role: ("", None))(role)  # fmt: skip
-        known = goal not in (None, self.page) and '"' not in role.text
-        return f'[{words}]({goal} "{{{role.name}}} {role.text}")' if known else None
+        find = {"cite:p": self._cite, "cite:t": self._cite, "eq": self._equation, "term": self._term}.get(role.name)
+        words, goal = find(role) if find else ("", None)
+        leads_away = goal not in (None, self.page) and '"' not in role.text
+        return f'[{words}]({goal} "{{{role.name}}} {role.text}")' if leads_away else None
 
     def _cite(self, role: Piece) -> tuple[str, str | None]:
         try:
@@ -87,9 +86,9 @@ def shown(text: str, book: Book) -> str:
         nonlocal depth
         source = chapter.source(piece)
         if piece.kind == "role":
-            return _evaluated(piece) if piece.name == "glue:text" else book.link(piece)
+            return f'{{eval}}`glue["{piece.text}"]`' if piece.name == "glue:text" else book.link(piece)
         if piece.kind == "formula":
-            return _numbered(piece)
+            return _numbered(piece) if piece.text.startswith("\n") else None
         if piece.kind == "html":
             lines, depth = _unfolding(source.split("\n"), depth)
             return "\n".join(lines)
@@ -99,10 +98,6 @@ def shown(text: str, book: Book) -> str:
         return None
 
     return chapter.rewrite(in_lab)
-
-
-def _evaluated(role: Piece) -> str:
-    return f'{{eval}}`glue["{role.text}"]`'
 
 
 def _numbered(formula: Piece) -> str:

@@ -1,7 +1,9 @@
 """What JupyterLab is given for a chapter, and what it gives back: the text goes to Lab and returns as it was."""
 
 import asyncio
+import json
 import os
+import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 from tornado.web import HTTPError
 from traitlets.config.loader import PyFileConfigLoader
 
-from bookbuild.lab import Book, Chapters, show_notebook, shown, written
+from bookbuild.lab import Book, Chapters, is_notebook, show_notebook, shown, written
 from bookbuild.myst import read
 
 ROOT = Path(__file__).parents[1]
@@ -199,15 +201,23 @@ def test_text_that_is_no_notebook_is_never_written_as_one(files, folder, name, t
         place.unlink()
 
 
+def test_lab_tells_papers_of_the_repository_from_chapters_by_their_names():
+    script = (ROOT / "lab-settings/labextensions/vitbook-papers/static/remoteEntry.js").read_text()
+    pattern = json.loads(script.partition("pattern: ")[2].partition(",")[0])
+    papers = {path.name for path in ROOT.glob("*.md")}
+    assert len(papers) > 4 and all(re.search(pattern, name) for name in papers)
+    assert not any(re.search(pattern, name) for name in CHAPTERS)
+
+
 def test_a_notebook_of_ones_own_can_be_made_and_saved(files, folder):
     cells = [nbformat.v4.new_markdown_cell("$$\na\n$$"), nbformat.v4.new_code_cell("1 + 1")]
-    for path in ("own.ipynb", "own.md"):
-        save(files, path, nbformat.v4.new_notebook(cells=cells))
-        notebook = opened(files, path)["content"]
-        notebook.cells[1].source = "2 + 2"
-        save(files, path, notebook)
-        assert "2 + 2" in (folder / path).read_text() and opened(files, path)["writable"]
-    assert ":::{math}" not in opened(files, "own.md")["content"].cells[0].source, "no book lies around it"
+    save(files, "own.md", nbformat.v4.new_notebook(cells=cells))
+    model = opened(files, "own.md")
+    assert model["writable"] and model["content"].cells[0].source == "$$\na\n$$", "no book lies around it"
+    model["content"].cells[1].source = "2 + 2"
+    save(files, "own.md", model["content"])
+    assert "2 + 2" in (folder / "own.md").read_text()
+    assert is_notebook(folder / "own.md") and is_notebook(folder / "another.ipynb")
 
 
 def test_a_cell_that_would_come_back_otherwise_is_left_as_it_is(book):

@@ -90,6 +90,19 @@ def test_a_double_click_opens_each_chapter_as_a_notebook(page):
     assert page.locator(".jp-FileEditor, .jp-MarkdownViewer").count() == 0 and page.errors == []
 
 
+def test_a_paper_of_the_repository_opens_as_a_page(page, lab):
+    """README.md is no notebook: no kernel is asked for, and nothing is written."""
+    paper = lab[1] / "book" / "README.md"
+    paper.write_text("# Read me\n\nWords.\n")
+    page.evaluate("jupyterapp.commands.execute('filebrowser:refresh')")
+    page.locator(".jp-DirListing-content").get_by_text("README.md", exact=True).dblclick()
+    page.locator(".jp-MarkdownViewer h1").get_by_text("Read me").wait_for()
+    kernels = json.load(urllib.request.urlopen(f"{lab[0]}/api/sessions"))
+    assert page.locator(".jp-Dialog").count() == 0 and "book/README.md" not in {kernel["path"] for kernel in kernels}
+    assert paper.read_text() == "# Read me\n\nWords.\n" and page.errors == []
+    paper.unlink()
+
+
 def test_a_chapter_runs_from_top_to_bottom(page, lab):
     double_click(page, "appendix_a.md")
     page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
