@@ -203,7 +203,7 @@ def _recorded(rule):
         if found and not silent:
             if (len(state.tokens), len(state.pending)) == (known, pending):  # {.class} after a piece
                 state.push("attribute", "", 0)
-            for token in state.tokens[known + bool(pending) :]:  # words before a piece come as a token of their own
+            for token in state.tokens[known:]:
                 token.meta.setdefault("place", (start, state.pos))
         return found
 
@@ -212,7 +212,6 @@ def _recorded(rule):
 
 def _parser() -> MarkdownIt:
     parser = create_md_parser(MdParserConfig(enable_extensions=EXTENSIONS), RendererHTML)
-    parser.disable(["smartquotes", "text_join", "wordcount"])  # they change or count words
     rules = parser.inline.ruler
     for name, rule in zip(rules.get_active_rules(), rules.getRules(""), strict=True):
         rules.at(name, _recorded(rule))
@@ -296,8 +295,8 @@ class _Blocks:
             if token.type == "link_open":
                 start, end = self.span_in_line(token, places)
                 parts = self.in_line(tokens, places)
-                words_end = self.text.rfind("](", start, end) if token.markup != "autolink" else -1
-                inside = (start + 1, words_end) if words_end > 0 else (start, start)
+                words_end = self.text.rfind("](", start, end)
+                inside = (start + 1, words_end) if words_end > 0 else (start, start)  # <https://...> has no words
                 more = {"name": token.attrs["href"], "title": token.attrs.get("title", ""), "inside": inside}
                 found.append(Piece("link", start, end, parts=parts, **more))
             elif kind := _IN_LINE.get(token.type):
@@ -372,7 +371,7 @@ def _options(content: str) -> tuple[dict, int]:
     options = {}
     for line in lines:
         name, colon, value = line[1:].partition(":")
-        if not (line.startswith(":") and name and colon) or " " in name:
+        if not (line.startswith(":") and name and colon):
             break
         options[name] = value.strip()
     return options, len(options)

@@ -135,6 +135,9 @@ def test_boxes_lie_one_inside_the_other():
         ("![a $b$](c.png)", "image", "![a $b$](c.png)"),
         ("term\n: what {x}`y` means", "role", "{x}`y`"),
         ("a  \nb {x}`y`\\\nc", "role", "{x}`y`"),
+        ("- a\n\n      code\n\n\n\nb", "item", "- a\n\n      code"),
+        ("    code\n\n\nb", "listing", "    code"),
+        (":::{glossary}\na\n  b\n\n:::\n\nc", "directive", ":::{glossary}\na\n  b\n\n:::"),
     ],
 )
 def test_a_piece_is_cut_out_as_it_is_written(text, kind, source):
@@ -197,10 +200,10 @@ def test_prose_is_what_is_neither_code_nor_formula_nor_address():
     text = (
         "---\nh: 1\n---\n\n# Two {x}`3`\n\nfour `5` $6$ [seven](8.md) <b>nine</b> ![10](11.png) <https://12.org>\n\n"
         "```{admonition} thirteen\n:class: c14\nfifteen\n```\n\n```python\n16\n```\n\n$$\n17\n$$\n\n% 18\n\n"
-        "<details>\n<summary>nineteen</summary>\n\n20. twenty\n</details>\n"
+        "<details>\n<summary>nineteen\n  and <b>more</b> of\nit</summary>\n\n20. twenty\n</details>\n"
     )
     prose = read(text).prose()
-    assert prose.split() == "Two four seven nine thirteen fifteen nineteen twenty".split()
+    assert prose.split() == "Two four seven nine thirteen fifteen nineteen and more of it twenty".split()
     assert len(prose) == len(text) and all(text[place] == char for place, char in enumerate(prose) if char != " ")
 
 
