@@ -77,7 +77,8 @@ class Piece:
     def tags(self) -> list[str]:
         """The tags of a cell."""
         tags = self.options.get("tags", [])
-        return yaml.safe_load(tags) if isinstance(tags, str) else tags
+        tags = _yaml(tags) if isinstance(tags, str) else tags
+        return tags if isinstance(tags, list) else []
 
     @property
     def chapter(self) -> str:
@@ -109,7 +110,8 @@ class Chapter:
     @property
     def header(self) -> dict:
         """What stands above the chapter between dashes; empty where nothing does."""
-        return yaml.safe_load(next((piece.text for piece in self.find("header")), "")) or {}
+        header = _yaml(next((piece.text for piece in self.find("header")), ""))
+        return header if isinstance(header, dict) else {}
 
     @property
     def cells(self) -> list[Piece]:
@@ -189,7 +191,7 @@ def read(text: str) -> Chapter:
     """Read a chapter, a cell of one, or a few words of MyST."""
     lines, place = [], 0
     for line in text.split("\n"):
-        lines.append((place, line))
+        lines.append((place, line.replace("\r", " ").replace("\0", " ")))  # markdown-it would put other signs there
         place += len(line) + 1
     return Chapter(text, _Blocks(text, lines).parts())
 
@@ -265,8 +267,8 @@ class _Blocks:
     def directive(self, token: Token, name: str, title: str) -> Piece:
         title, first = title.strip(), token.map[0] + 1
         options, skipped = _options(token.content)
-        body = self.content(token, first)[skipped:]
-        inside = self.place(first + skipped), self.place(first + token.content.count("\n"))
+        content = self.content(token, first)
+        body, inside = content[skipped:], (self.place(first + skipped), self.place(first + len(content)))
         parts = ()
         if name not in OPAQUE:
             place, line = self.lines[token.map[0]]
@@ -342,7 +344,7 @@ class _Blocks:
 
     def content(self, token: Token, first: int) -> list[tuple[int, str]]:
         """The lines of a block's content, which begins at the line ``first``, each with its place."""
-        inner = token.content.split("\n")[:-1]
+        inner = token.content.removesuffix("\n").split("\n") if token.content else []
         outer = self.lines[first : first + len(inner)]
         return [(place + len(line) - len(part), part) for (place, line), part in zip(outer, inner, strict=True)]
 
@@ -351,13 +353,15 @@ class _Blocks:
         places = []
         for number, words in enumerate(token.content.split("\n"), token.map[0]):
             start, line = self.lines[number]
-            column = self.columns.get(number, 0) if in_table else max(line.rfind(words.rstrip()), 0)
+            column = self.columns.get(number, 0)
+            if not in_table:  # markdown-it writes a tab in front as spaces
+                column = line.rfind(words.strip()) - len(words) + len(words.lstrip())
             for char in words:
                 while in_table and column < len(line) - 1 and line[column] != char:  # "\|" stands for "|"
                     column += 1
-                places.append(start + column)
+                places.append(start + min(max(column, 0), len(line)))
                 column += 1
-            places.append(start + column)
+            places.append(start + min(max(column, 0), len(line)))
             self.columns[number] = column
         return places
 
@@ -367,7 +371,8 @@ def _options(content: str) -> tuple[dict, int]:
     lines = content.split("\n")
     if lines[0] == "---" and "---" in lines[1:]:
         end = lines.index("---", 1)
-        return yaml.safe_load("\n".join(lines[1:end])) or {}, end + 1
+        options = _yaml("\n".join(lines[1:end]))
+        return options if isinstance(options, dict) else {}, end + 1
     options = {}
     for line in lines:
         name, colon, value = line[1:].partition(":")
@@ -375,6 +380,14 @@ def _options(content: str) -> tuple[dict, int]:
             break
         options[name] = value.strip()
     return options, len(options)
+
+
+def _yaml(text: str) -> object:
+    """What is written, or None where it is no YAML: the build says so, and a reader goes on."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return None
 
 
 class _Words(HTMLParser):

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from bookbuild import myst
-from bookbuild.myst import EXTENSIONS, Piece, read
+from bookbuild.myst import EXTENSIONS, Chapter, Piece, read
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((ROOT / "book").glob("*.md"))}
@@ -33,10 +33,14 @@ def test_the_example_holds():
 # --- places, in every chapter ---
 
 
+def unmoved(chapter: Chapter) -> bool:
+    """Whether every piece put in its own words gives the same text."""
+    return chapter.rewrite(lambda piece: None if piece.parts else chapter.source(piece)) == chapter.text
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_nothing_moves_where_nothing_changes(name):
-    chapter = read(CHAPTERS[name])
-    assert chapter.rewrite(lambda piece: None if piece.parts else chapter.source(piece)) == chapter.text
+    assert unmoved(read(CHAPTERS[name]))
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -48,6 +52,31 @@ def test_pieces_lie_one_after_the_other_and_one_inside_the_other(name):
             start = piece.end
 
     lie_within(0, len(CHAPTERS[name]), read(CHAPTERS[name]).parts)
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_that_ends_or_begins_anywhere_is_read_all_the_same(name):
+    """A cell in Lab is half written most of the time."""
+    for place in range(7, len(CHAPTERS[name]), len(CHAPTERS[name]) // 12):
+        for text in (CHAPTERS[name][:place], CHAPTERS[name][place : place + 2000]):
+            chapter = read(text)
+            assert unmoved(chapter) and len(chapter.prose()) == len(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["```{note}\n---\na: [\n---\nb\n```", "```{code-cell}\n:tags: [\nb\n```", "---\na: [\n---\nb", "---\n- a\n---\nb"],
+)
+def test_options_that_are_no_yaml_are_none(text):
+    """The build refuses them in its own words."""
+    chapter = read(text)
+    assert chapter.header == {} and all(box.tags == [] and box.classes == [] for box in chapter.find("directive"))
+
+
+@pytest.mark.parametrize("text", ["a\r\n{x}`y`\r\n", "a\0{x}`y`", ":\t{x}`y`\n", "- a\n\n\t{x}`y`", "a\rb {x}`y`"])
+def test_signs_that_markdown_it_replaces_move_nothing(text):
+    chapter = read(text)
+    assert [chapter.source(role) for role in chapter.find("role")] == ["{x}`y`"]
 
 
 #: What the source of a piece is made of.
