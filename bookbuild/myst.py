@@ -118,6 +118,12 @@ class Chapter:
         """The code cells."""
         return list(self.find("directive", "code-cell"))
 
+    @property
+    def formulas(self) -> list[Piece]:
+        """Every formula, in a line or on lines of its own, whichever way it is written."""
+        boxes = [*self.find("formula"), *self.find("directive", "math")]
+        return sorted([*boxes, *self.find("math"), *self.find("role", "math")], key=lambda piece: piece.start)
+
     def walk(self, within: Piece | None = None) -> Iterator[Piece]:
         """Every piece, and then what it holds, in the order of the source."""
         for piece in (within or self).parts:

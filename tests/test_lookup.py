@@ -169,17 +169,11 @@ def test_a_definition_is_short_and_leads_to_a_chapter_that_uses_the_word(terms, 
     chapters = [link.chapter for link in read(definition).find("link") if link.chapter]
     assert chapters and all(f"book/{name}" in CHAPTERS for name in chapters)
     if terms[0] in SYMBOLS:
-        formulas = " ".join(tex for name in chapters for tex in tex_of(READ[f"book/{name}"]))
+        formulas = " ".join(formula.text for name in chapters for formula in READ[f"book/{name}"].formulas)
         assert all(SYMBOLS[term] in formulas for term in terms)
     else:
         text = words("\n".join(PAGES[f"book/{name}"] for name in chapters))
         assert any(words(term) in text for term in terms), f"none of {terms} in {chapters}"
-
-
-def tex_of(chapter) -> list[str]:
-    """Every formula of a chapter."""
-    pieces = [*chapter.find("math"), *chapter.find("formula"), *chapter.find("role", "math")]
-    return [piece.text for piece in pieces]
 
 
 def words(text: str) -> str:

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 import tiny
 
-from bookbuild.myst import Chapter, read
+from bookbuild.myst import Chapter, Piece, read
 from vitbook.figures import facts
 
 BOOK = Path(__file__).parents[1] / "book"
@@ -99,7 +99,7 @@ def typed_numbers(source: str) -> list[tuple[int, str]]:
     prose = chapter.prose()
     for pattern in NAMES:
         prose = pattern.sub(_blank, prose)
-    texts = [(1, prose), *((chapter.line(at), _digits(tex)) for at, tex in formulas(chapter))]
+    texts = [(1, prose), *((_line_of(formula, chapter), _digits(formula.text)) for formula in chapter.formulas)]
     found = [
         (line + text.count("\n", 0, match.start()), re.sub(r"[,\u202f]", "", match[0]))
         for line, text in texts
@@ -108,11 +108,9 @@ def typed_numbers(source: str) -> list[tuple[int, str]]:
     return sorted(found, key=lambda item: item[0])
 
 
-def formulas(chapter: Chapter) -> list[tuple[int, str]]:
-    """(place, TeX) of every formula, in a line or on lines of its own."""
-    in_line = [*chapter.find("math"), *chapter.find("formula"), *chapter.find("role", "math")]
-    boxes = chapter.find("directive", "math")
-    return [(piece.start, piece.text) for piece in in_line] + [(box.inside[0], box.text) for box in boxes]
+def _line_of(formula: Piece, chapter: Chapter) -> int:
+    """The line on which the TeX of a formula begins."""
+    return chapter.line(formula.inside[0] if formula.kind == "directive" else formula.start)
 
 
 def _digits(tex: str) -> str:
