@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -10,10 +9,8 @@ from pathlib import Path
 
 import yaml
 
+from bookbuild.myst import read
 from vitbook.figures.svg import link, path, say, tag
-
-_CONTRACT = re.compile(r"^```\{admonition\} In this chapter\n:class: vb-contract\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r"\]\(([\w-]+)\.md(?:#[\w-]+)?\)")
 
 
 @dataclass(frozen=True)
@@ -43,11 +40,15 @@ def needs_of(text: str) -> tuple[str, ...] | None:
 
     None for a page without a contract.
     """
-    contract = _CONTRACT.search(text)
+    page = read(text)
+    contract = next((box for box in page.find("directive") if "vb-contract" in box.classes), None)
     if contract is None:
         return None
-    first_sentence = re.split(r"\.(?=\s|$)", contract[1].partition("**You need**")[2])[0]
-    return tuple(_LINK.findall(first_sentence))
+    for line in page.find("paragraph", within=contract):
+        if line.text.startswith("**You need**"):
+            _, end = page.first_sentence(line)
+            return tuple(link.chapter for link in page.find("link", within=line) if link.start < end and link.chapter)
+    return ()
 
 
 def check_order(chapters: list[Chapter]) -> None:

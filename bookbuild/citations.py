@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from pybtex.database import Entry, Person, parse_file
+from pybtex.richtext import Text
 
 
 class Citations:
@@ -30,6 +30,12 @@ class Citations:
         )
 
 
+def cited(cite: Callable[[str, bool], str], keys: str, textual: bool) -> str:
+    """What a citation of ``keys``, with commas between them, says."""
+    words = [cite(key.strip(), textual) for key in keys.split(",")]
+    return ", ".join(words) if textual else f"({'; '.join(words)})"
+
+
 def _family(person: Person) -> str:
     return _plain(" ".join([*person.prelast_names, *person.last_names]))
 
@@ -44,4 +50,4 @@ def _place(entry: Entry) -> str:
 
 
 def _plain(tex: str) -> str:
-    return re.sub(r"[{}\\]", "", tex)
+    return str(Text.from_latex(tex))

@@ -10,43 +10,30 @@ equation numbers, references, other chapters. So a chapter that is opened as a n
     {bibliography}              the list itself, under a comment that keeps the directive; so do {letters} and {book-map}
     hide-input                  the cell is folded
 
-and a notebook that is saved says them as before: ``written(shown(text)) == text``.
-The folder ``lab-settings`` tells the server to use `Chapters`.
+and a notebook that is saved says them as before: ``written(shown(text)) == text``, and a cell of which that is not true is
+shown as it is written.  The folder ``lab-settings`` tells the server to use `Chapters`.
 """
 
 from __future__ import annotations
 
-import re
 from copy import deepcopy
 from pathlib import Path
 
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from jupytext import build_async_jupytext_contents_manager_class
+from jupytext.formats import read_metadata
+from tornado.web import HTTPError
 
-from bookbuild.citations import Citations
+from bookbuild.citations import Citations, cited
 from bookbuild.equations import paper_number
+from bookbuild.myst import Chapter, Piece, read
 from vitbook.notation import LETTERS
 
 HIDDEN = {"hide-input", "hide-cell", "remove-cell", "remove-input"}
-LONGEST = 12  # colons; no fence of a chapter has more than six
+LONGEST = 12  # colons of a box that unfolds, and one less for each box around it
+SHORTEST = 7  # no fence of a chapter has more than six
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-
-_GLUE = re.compile(r"\{glue:text\}`([^`\"]+)`")
-_EVAL = re.compile(r"\{eval\}`glue\[\"([^`\"]+)\"\]`")
-_DOLLARS = re.compile(r"^\$\$\n(?P<tex>.*?)\n\$\$(?: \((?P<label>[\w-]+)\))?$", re.MULTILINE | re.DOTALL)
-_MATH = re.compile(
-    r"^:::\{math\}\n:(?:label: (?P<label>[\w-]+)\n:enumerator: \w+|enumerated: false)\n(?P<tex>.*?)\n:::$",
-    re.MULTILINE | re.DOTALL,
-)
-_DRAWN = re.compile(
-    r"^(?P<fence>:{3,}|`{3,})\{(?P<name>bibliography|letters|book-map)\}\n(?P<body>.*?)^(?P=fence)$",
-    re.MULTILINE | re.DOTALL,
-)
-_KEPT = re.compile(r"^(?P<kept>(?:%\| .*\n)+)\n.*?\n\n%\.$", re.MULTILINE | re.DOTALL)
-_DETAILS = re.compile(r"^<details>\n<summary>(?P<title>.*)</summary>$|^</details>$", re.MULTILINE)
-_UNFOLDS = re.compile(r"^:{7,}\{admonition\} (?P<title>.*)\n:class: dropdown$|^:{7,}$", re.MULTILINE)
-_ROLE = re.compile(r"\{(cite:[pt]|eq|term)\}`([^`\"]+)`")
-_LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\([^)\s]+ \"\{(cite:[pt]|eq|term)\} ([^\"]+)\"\)")
+KEPT, DRAWN = "| ", "."  # comments: a directive as it is written, and the end of what is drawn in its place
 
 
 class Book:
@@ -55,87 +42,144 @@ class Book:
     def __init__(self, folder: Path, page: str):
         self.page = page
         self.citations = Citations(folder.glob("*.bib"))
-        texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
         self.homes = {
-            label: name for name, text in texts.items() for label in re.findall(r"^\$\$ \((.+)\)$", text, re.M)
+            formula.name: path.name
+            for path in folder.glob("*.md")
+            for formula in read(path.read_text(encoding="utf-8")).find("formula")
         }
 
-    def link(self, role: str, content: str) -> str | None:
+    def link(self, role: Piece) -> str | None:
         """A role as words and the page that they lead to, or None where Lab needs no help."""
+        find = {"cite:p": self._cite, "cite:t": self._cite, "eq": self._equation, "term": self._term}.get(role.name)
+        words, goal = find(role) if find else ("", None)
+        leads_away = goal not in (None, self.page) and '"' not in role.text
+        return f'[{words}]({goal} "{{{role.name}}} {role.text}")' if leads_away else None
+
+    def _cite(self, role: Piece) -> tuple[str, str | None]:
         try:
-            words, goal = getattr(self, f"_{role.partition(':')[0]}")(role, content)
+            return cited(self.citations, role.text, textual=role.name == "cite:t"), "bibliography.md"
         except KeyError:
-            return None
-        return None if goal == self.page else f'[{words}]({goal} "{{{role}}} {content}")'
+            return "", None
 
-    def _cite(self, role: str, content: str) -> tuple[str, str]:
-        textual = role == "cite:t"
-        words = [self.citations(key.strip(), textual) for key in content.split(",")]
-        return ", ".join(words) if textual else f"({'; '.join(words)})", "bibliography.md"
+    def _equation(self, role: Piece) -> tuple[str, str | None]:
+        return f"({paper_number(role.text)})", self.homes.get(role.text)
 
-    def _eq(self, role: str, content: str) -> tuple[str, str]:
-        return f"({paper_number(content)})", self.homes[content]
+    def _term(self, role: Piece) -> tuple[str, str]:
+        return role.words, "glossary.md"
 
-    def _term(self, role: str, content: str) -> tuple[str, str]:
-        return re.sub(r"\s*<.*>$", "", content), "glossary.md"
-
-    def draw(self, directive: re.Match) -> str:
-        """What the build draws, in Lab's words, below the directive as a comment."""
-        kept = "".join(f"%| {line}\n" for line in directive[0].split("\n"))
-        lines = {
-            "bibliography": lambda: self.citations.references(),
-            "letters": lambda: [f"${letter.latex}$, in code `{letter.code}`: {letter.meaning}" for letter in LETTERS],
-            "book-map": lambda: re.findall(r"^- (.*)", directive["body"], re.MULTILINE),
-        }[directive["name"]]()
-        return "\n".join([kept, *(f"- {line}" for line in lines), "", "%."])
+    def draw(self, directive: Piece) -> list[str]:
+        """What the build draws, line by line, in Lab's words."""
+        if directive.name == "bibliography":
+            return self.citations.references()
+        if directive.name == "letters":
+            return [f"${letter.latex}$, in code `{letter.code}`: {letter.meaning}" for letter in LETTERS]
+        body = read(directive.text)
+        return [body.source(paragraph) for paragraph in body.find("paragraph")]
 
 
 def shown(text: str, book: Book) -> str:
     """The text of a cell as Lab shows it."""
-    text = _unfolding(_DRAWN.sub(book.draw, text))
-    text = _GLUE.sub(r'{eval}`glue["\1"]`', text)
-    text = _DOLLARS.sub(_numbered, text)
-    return _ROLE.sub(lambda role: book.link(role[1], role[2]) or role[0], text)
-
-
-def _numbered(formula: re.Match) -> str:
-    label = formula["label"]
-    options = f":label: {label}\n:enumerator: {paper_number(label)}" if label else ":enumerated: false"
-    return f":::{{math}}\n{options}\n{formula['tex']}\n:::"
-
-
-def _unfolding(text: str) -> str:
-    """Details, one inside the other, as boxes: an outer one has the longer fence."""
+    chapter = read(text)
     depth = 0
 
-    def fence(found: re.Match) -> str:
+    def in_lab(piece: Piece) -> str | None:
         nonlocal depth
-        opens = found["title"] is not None
-        depth -= not opens
-        colons = ":" * (LONGEST - depth)
-        depth += opens
-        return f"{colons}{{admonition}} {found['title']}\n:class: dropdown" if opens else colons
+        source = chapter.source(piece)
+        if piece.kind == "role":
+            return f'{{eval}}`glue["{piece.text}"]`' if piece.name == "glue:text" else book.link(piece)
+        if piece.kind == "formula":
+            return _numbered(piece) if piece.text.startswith("\n") else None
+        if piece.kind == "html":
+            lines, depth = _unfolding(source.split("\n"), depth)
+            return "\n".join(lines)
+        if piece.kind == "directive" and piece.name in ("bibliography", "letters", "book-map"):
+            kept = [f"%{KEPT}{line}" for line in source.split("\n")]
+            return "\n".join([*kept, "", *(f"- {line}" for line in book.draw(piece)), "", f"%{DRAWN}"])
+        return None
 
-    return _DETAILS.sub(fence, text)
+    return chapter.rewrite(in_lab)
 
 
-def _details(found: re.Match) -> str:
-    return "</details>" if found["title"] is None else f"<details>\n<summary>{found['title']}</summary>"
+def _numbered(formula: Piece) -> str:
+    label = formula.name
+    options = f":label: {label}\n:enumerator: {paper_number(label)}" if label else ":enumerated: false"
+    return f":::{{math}}\n{options}{formula.text}:::"
+
+
+def _unfolding(lines: list[str], depth: int) -> tuple[list[str], int]:
+    """Details, one inside the other, as boxes: an outer one has the longer fence.  Also how many are open after these lines."""
+    found, lines = [], lines.copy()
+    while lines:
+        line = lines.pop(0)
+        if line == "<details>" and lines and (title := _between("<summary>", lines[0], "</summary>")) is not None:
+            found += [f"{':' * (LONGEST - depth)}{{admonition}} {title}", ":class: dropdown"]
+            depth += 1
+            del lines[0]
+        elif line == "</details>":
+            depth -= 1
+            found.append(":" * (LONGEST - depth))
+        else:
+            found.append(line)
+    return found, depth
+
+
+def _between(start: str, text: str, end: str) -> str | None:
+    """What stands between ``start`` and ``end``, where they enclose the text."""
+    if len(text) >= len(start + end) and text.startswith(start) and text.endswith(end):
+        return text[len(start) : len(text) - len(end)]
+    return None
 
 
 def written(text: str) -> str:
     """The text of a cell as the chapter has it."""
-    text = _EVAL.sub(r"{glue:text}`\1`", text)
-    text = _MATH.sub(lambda found: f"$$\n{found['tex']}\n$$" + (f" ({found['label']})" if found["label"] else ""), text)
-    text = _UNFOLDS.sub(_details, _LINK.sub(r"{\1}`\2`", text))
-    return _KEPT.sub(lambda found: re.sub(r"^%\| ", "", found["kept"], flags=re.MULTILINE).rstrip("\n"), text)
+    chapter = read(_undrawn(read(text)))
+
+    def in_chapter(piece: Piece) -> str | None:
+        source = chapter.source(piece)
+        if piece.kind == "role" and piece.name == "eval":
+            name = _between('glue["', piece.text, '"]')
+            return name and f"{{glue:text}}`{name}`"
+        if piece.kind == "link":
+            role, _, text = (_between('"{', source[source.rfind('"{') : -1], '"') or "").partition("} ")
+            return f"{{{role}}}`{text}`" if role in ("cite:p", "cite:t", "eq", "term") else None
+        if piece.kind == "directive" and piece.name == "math":
+            return _in_dollars(piece)
+        if piece.kind == "directive" and source.startswith(":" * SHORTEST) and piece.options == {"class": "dropdown"}:
+            inside = chapter.rewrite(in_chapter, piece)
+            return f"<details>\n<summary>{piece.title}</summary>\n{inside}</details>"
+        return None
+
+    return chapter.rewrite(in_chapter)
+
+
+def _in_dollars(formula: Piece) -> str | None:
+    label = formula.options.get("label")
+    if not label and formula.options.get("enumerated") != "false":
+        return None
+    return f"$$\n{formula.text}\n$$" + (f" ({label})" if label else "")
+
+
+def _undrawn(chapter: Chapter) -> str:
+    """The text with directives back in the place of what was drawn for them."""
+    out, at, kept = [], 0, None
+    for piece in chapter.find("comment"):
+        if piece.text == DRAWN and kept:
+            lines = chapter.source(kept).split("\n")
+            out += [chapter.text[at : kept.start], "\n".join(line.removeprefix(f"%{KEPT}") for line in lines)]
+            at, kept = piece.end, None
+        elif piece.text.startswith(KEPT):
+            kept = piece
+    return "".join([*out, chapter.text[at:]])
 
 
 def show_notebook(notebook: dict, book: Book) -> None:
     """Change a notebook that was read into what Lab shows."""
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
-            cell["source"] = shown(cell["source"], book)
+            words = shown(cell["source"], book)
+            cell["source"] = (
+                words if written(words) == cell["source"] else cell["source"]
+            )  # no cell is changed by reading
         elif HIDDEN & set(cell["metadata"].get("tags", [])):
             cell["metadata"]["jupyter"] = {"source_hidden": True}
 
@@ -153,27 +197,49 @@ def write_notebook(notebook: dict) -> None:
 
 
 class Chapters(build_async_jupytext_contents_manager_class(AsyncLargeFileManager)):
-    """Jupytext's files, where a Markdown notebook beside a bibliography is a chapter."""
+    """Jupytext's files: a notebook beside a bibliography is a chapter, and text that is no notebook is never written as one."""
 
     async def get(self, path, content=True, type=None, format=None, **more):
-        """The file at ``path``; a chapter comes as Lab shows it."""
+        """The file at ``path``; a chapter comes as Lab shows it, and text that is opened as a notebook is for reading."""
         model = await super().get(path, content=content, type=type, format=format, **more)
-        if content and model["type"] == "notebook" and self.is_chapter(path):
+        if content and model["type"] == "notebook":
             file = self.file(path)
-            show_notebook(model["content"], Book(file.parent, file.name))
+            if not is_notebook(file):
+                model["writable"] = False
+            elif is_chapter(file):
+                show_notebook(model["content"], Book(file.parent, file.name))
         return model
 
     async def save(self, model, path=""):
-        """Save the file at ``path``; a chapter is saved as it is written."""
-        if model["type"] == "notebook" and self.is_chapter(path):
-            model = deepcopy(model)
-            write_notebook(model["content"])
+        """Save the file at ``path``; a chapter is saved as it is written.  Text that is no notebook raises HTTPError."""
+        file = self.file(path)
+        if model["type"] == "notebook" and file.is_file():
+            if not is_notebook(file):
+                told = f"{file.name} is no notebook, and saving it as one would write a header into it"
+                raise HTTPError(400, f"{told}: to change it, use Open With > Editor")
+            if is_chapter(file):
+                model = deepcopy(model)
+                write_notebook(model["content"])
         return await super().save(model, path)
+
+    async def _save_file(self, os_path, content, format):
+        """Write a file, but not the text that stands in it already: what is only read keeps its time."""
+        file = Path(os_path)
+        if format != "text" or not file.is_file() or file.read_bytes() != content.encode():
+            await super()._save_file(os_path, content, format)
 
     def file(self, path: str) -> Path:
         """The file that Lab calls ``path``."""
         return Path(self.root_dir, path.strip("/"))
 
-    def is_chapter(self, path: str) -> bool:
-        """Whether the file at ``path`` belongs to a book."""
-        return path.endswith(".md") and any(self.file(path).parent.glob("*.bib"))
+
+def is_notebook(file: Path) -> bool:
+    """Whether a file says itself that it is a notebook: by its name, or in a header of Jupytext's."""
+    if file.suffix == ".ipynb":
+        return True
+    return bool(read_metadata(file.read_text(encoding="utf-8"), file.suffix).get("jupytext"))
+
+
+def is_chapter(file: Path) -> bool:
+    """Whether a file is a notebook of a book: one in Markdown, beside a bibliography."""
+    return file.suffix == ".md" and is_notebook(file) and any(file.parent.glob("*.bib"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from pathlib import Path
 
 from docutils import nodes
@@ -15,6 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_id
 
 from bookbuild.book_map import LONGEST_PURPOSE, LONGEST_TITLE, Chapter, draw, read_book
+from bookbuild.myst import read
 from vitbook.notation import LETTERS, Letter
 
 
@@ -45,13 +45,15 @@ class Letters(_Written):
 def plain_names(letter: Letter) -> list[str]:
     r"""How the letters of one line are written without TeX: ``\mathbf{z}'_\ell`` is ``z'_ℓ``."""
     plain = letter.latex.replace(r"\mathbf", "").replace(r"\ell", "ℓ")
-    return re.sub(r"[{}]", "", plain).split(", ")
+    return plain.replace("{", "").replace("}", "").split(", ")
 
 
 def index_entries(letter: Letter) -> list[str]:
     """One entry a letter, with the first clause of its meaning below it."""
-    clause = re.split(r"[;:(]", letter.meaning)[0].strip()
-    return [f"{name}; {clause}" for name in plain_names(letter)]
+    clause = letter.meaning
+    for stop in ";:(":
+        clause = clause.partition(stop)[0]
+    return [f"{name}; {clause.strip()}" for name in plain_names(letter)]
 
 
 def in_words(letter: Letter) -> str:
@@ -74,7 +76,6 @@ class BookMap(_Written):
     """
 
     has_content = True
-    ENTRY = re.compile(r"- \[([^\]]+)\]\((\w+)\.md\): (.+?)\.?")
 
     def run(self) -> list[nodes.Node]:
         try:
@@ -89,25 +90,33 @@ class BookMap(_Written):
         return [frame, *self.read(as_list(chapters, words))]
 
     def words(self, chapters: tuple[Chapter, ...]) -> dict[str, tuple[str, str]]:
-        """Name -> (short title, purpose).  Raises ValueError for a line that is none, too long a line, or another order."""
-        words = {}
-        for line in filter(str.strip, self.content):
-            found = self.ENTRY.fullmatch(line)
-            if not found:
-                raise ValueError(f"expected '- [short title](name.md): what it is for', got {line!r}")
-            title, name, purpose = found.groups()
+        """Name -> (short title, purpose).  Raises ValueError for too long a line, or another order than the book's."""
+        words = entries("\n".join(self.content))
+        for name, (title, purpose) in words.items():
             if len(title) > LONGEST_TITLE or len(purpose) > LONGEST_PURPOSE:
                 raise ValueError(
                     f"{name}: a title of {LONGEST_TITLE} and a purpose of {LONGEST_PURPOSE} characters fit, got "
                     f"{len(title)} and {len(purpose)}"
                 )
-            words[name] = (title, purpose)
         if list(words) != [chapter.name for chapter in chapters]:
             raise ValueError(
                 "the map lists other chapters than the book, or in another order: "
                 f"{', '.join(words)} against {', '.join(chapter.name for chapter in chapters)}"
             )
         return words
+
+
+def entries(text: str) -> dict[str, tuple[str, str]]:
+    """Name -> (short title, purpose) for the lines of a map.  Raises ValueError for a line that is no entry."""
+    found = {}
+    body = read(text)
+    for item in body.parts:
+        line, link = body.source(item), next(body.find("link", within=item), None)
+        purpose = body.text[link.end : item.end] if link and link.chapter and line.startswith("- [") else ""
+        if not purpose.startswith(": ") or "\n" in line:
+            raise ValueError(f"expected '- [short title](name.md): what it is for', got {line!r}")
+        found[link.chapter] = (body.text[slice(*link.inside)], purpose.removeprefix(": ").removesuffix("."))
+    return found
 
 
 def as_list(chapters: tuple[Chapter, ...], words: dict[str, tuple[str, str]]) -> str:

@@ -7,7 +7,6 @@ build measured, citations are names and years, boxes are quotations, answers fol
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -15,7 +14,9 @@ import nbformat
 from nbformat import NotebookNode
 
 from bookbuild.address import Address
+from bookbuild.citations import cited
 from bookbuild.equations import paper_number
+from bookbuild.myst import Piece, read
 
 EMBEDDED = "requirements-embedded.txt"
 
@@ -89,63 +90,57 @@ def plain(
     text: str, glued: Mapping[str, object], cite: Callable[[str, bool], str], address: Address, folder: str
 ) -> str:
     """MyST as plain Markdown with formulas in dollars.  Raises KeyError for a glued name that no cell glued."""
+    chapter = read(text)
 
-    def glue(found: re.Match) -> str:
-        name, _, form = found[1].partition(":")
-        return _MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", format(glued[name], form))
+    def in_words(piece: Piece) -> str | None:
+        if piece.kind == "role":
+            return role(piece)
+        if piece.kind == "formula" and piece.name:
+            return f"$${piece.text.rstrip()}\\tag{{{paper_number(piece.name)}}}\n$$"
+        if piece.kind == "link" and piece.inside[1]:
+            return link(piece)
+        if piece.kind == "directive":
+            return "\n".join(
+                _box(piece, *(plain(part, glued, cite, address, folder) for part in (piece.title, piece.text)))
+            )
+        return "" if piece.kind in ("target", "comment") else None
 
-    def citation(found: re.Match) -> str:
-        textual = found[1] == "t"
-        words = [cite(key.strip(), textual) for key in found[2].split(",")]
-        return ", ".join(words) if textual else f"({'; '.join(words)})"
+    def role(piece: Piece) -> str | None:
+        name = piece.name
+        if name == "glue:text":
+            value, _, form = piece.text.partition(":")
+            return "".join(f"&#{ord(sign)};" if sign in _MARKUP else sign for sign in format(glued[value], form))
+        if name == "math":
+            return f"${piece.text}$"
+        if name == "eq":
+            return f"({paper_number(piece.text)})"
+        if name in ("cite:p", "cite:t"):
+            return cited(cite, piece.text, textual=name == "cite:t")
+        return piece.words if name in ("term", "ref", "doc", "index") else None
 
-    def link(found: re.Match) -> str:
-        page, place = found[1], found[2] or ""
-        return f"]({address.page(f'{folder}/{page}')}{place})" if address.site else f"]({page}.ipynb)"
+    def link(piece: Piece) -> str | None:
+        if not piece.chapter:
+            return None
+        place = piece.name.removeprefix(f"{piece.chapter}.md")
+        goal = address.page(f"{folder}/{piece.chapter}") + place if address.site else f"{piece.chapter}.ipynb"
+        return f"[{chapter.rewrite(in_words, piece)}]({goal})"
 
-    text = re.sub(r"\{glue:text\}`([^`]+)`", glue, text)
-    text = re.sub(r"\{math\}`([^`]+)`", r"$\1$", text)
-    text = re.sub(r"\{eq\}`([\w-]+)`", lambda found: f"({paper_number(found[1])})", text)
-    text = re.sub(r"\{cite:([pt])\}`([^`]+)`", citation, text)
-    text = re.sub(r"\{(?:term|ref|doc|index)\}`([^`<]+?)(?:\s*<[^>]*>)?`", r"\1", text)
-    text = re.sub(r"(\n\$\$) \(([\w-]+)\)", lambda found: rf"\tag{{{paper_number(found[2])}}}{found[1]}", text)
-    text = re.sub(r"^\([\w-]+\)=\n", "", text, flags=re.MULTILINE)
-    text = re.sub(r"\]\(([\w-]+)\.md(#[\w-]+)?\)", link, text)
-    return re.sub(r"\n{3,}", "\n\n", _boxes(text)).strip()
+    text = chapter.rewrite(in_words)
+    while "\n\n\n" in text:
+        text = text.replace("\n\n\n", "\n\n")
+    return text.strip()
 
 
-_MARKUP = re.compile(r"[&<>$`*|\[\]\\]")  # in a glued word it is no markup, as on the page
-_FENCE = re.compile(r"^(`{3,}|:{3,})\{([\w-]+)\}[ ]*(.*)$")
+_MARKUP = set("&<>$`*|[]\\")  # in a glued word it is no markup, as on the page
 
 
-def _boxes(text: str) -> str:
+def _box(directive: Piece, title: str, inside: str) -> list[str]:
     """Directives as quotations under their title; those of class dropdown as details that unfold."""
-    lines, out = text.split("\n"), []
-    while lines:
-        line = lines.pop(0)
-        opening = _FENCE.match(line)
-        if not opening:
-            out.append(line)
-            continue
-        fence, kind, title = opening.groups()
-        body = []
-        while lines and lines[0].strip() != fence:
-            body.append(lines.pop(0))
-        del lines[:1]
-        out += _box(kind, title, body)
-    return "\n".join(out)
-
-
-def _box(kind: str, title: str, body: list[str]) -> list[str]:
-    options = []
-    while body and re.match(r":[\w-]+:", body[0]):
-        options.append(body.pop(0))
-    inside = _boxes("\n".join(body)).strip()
-    if kind == "bibliography":
+    if directive.name == "bibliography":
         return ["The list of references stands on the book's page."]
-    if kind in ("grid", "glossary"):
+    if directive.name in ("grid", "glossary"):
         return [inside]
-    if any("dropdown" in option for option in options):
+    if "dropdown" in directive.classes:
         return ["<details>", f"<summary>{title}</summary>", "", inside, "", "</details>"]
     quoted = [f"**{title}**", "", *inside.split("\n")] if title else inside.split("\n")
     return ["", *(f"> {line}".rstrip() for line in quoted), ""]

@@ -13,3 +13,5 @@ c.ServerApp.contents_manager_class = "bookbuild.lab.Chapters"
 # A chapter that is saved keeps its header: no version of the tool that saved it.
 text = "jupytext.text_representation"
 c.Chapters.notebook_metadata_filter = f"-{text}.jupytext_version,-{text}.format_version"
+# README.md and its like open as pages to read.
+c.LabApp.extra_labextensions_path = [str(Path(__file__).parent / "labextensions")]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 from pathlib import Path
 
 import pytest
 
+from bookbuild.myst import Chapter, Piece, read
 from vitbook.exercises import EXERCISES
 
 ROOT = Path(__file__).parents[1]
@@ -31,22 +31,39 @@ def test_every_exercise_is_there_with_all_its_parts():
         assert part.count("<summary>Hint") == len(exercise.hints)
 
 
+def folded(chapter: Chapter) -> list[tuple[list[str], Piece]]:
+    """Every piece with the titles of the folds around it; None ends the list, where all folds should be closed."""
+    found, titles = [], []
+    for piece in chapter.walk():
+        for line in piece.text.splitlines() if piece.kind == "html" else ():
+            if line.startswith("<summary>"):
+                titles = [*titles, line.removeprefix("<summary>").removesuffix("</summary>")]
+            elif line == "</details>":
+                titles = titles[:-1]
+        found.append((titles, piece))
+    return [*found, (titles, None)]
+
+
 def test_hints_lie_one_inside_the_other():
     """Each hint opens only when the one before it is open, and all are closed before the solution begins."""
     for exercise in EXERCISES:
-        depth, deepest, at_solution = 0, 0, None
-        for tag in re.findall(r"<details>|</details>|<summary>A solution", tool.section(exercise)):
-            if tag == "<summary>A solution":
-                at_solution = depth
-            depth += {"<details>": 1, "</details>": -1}.get(tag, 0)
-            deepest = max(deepest, depth)
-        assert (depth, deepest, at_solution) == (0, len(exercise.hints), 1), exercise.name
+        chapter = read(tool.section(exercise))
+        folds = [titles for titles, _ in folded(chapter)]
+        assert chapter.text.count("<details>") == chapter.text.count("</details>") == chapter.text.count("<summary>")
+        assert folds[-1] == [] and max(map(len, folds)) == len(exercise.hints), exercise.name
+        solutions = [titles for titles in folds if any(title.startswith("A solution") for title in titles)]
+        assert solutions and all(len(titles) == 1 for titles in solutions), exercise.name
 
 
 def test_no_solution_stands_outside_a_fold():
-    open_text = re.sub(r"<details>\n<summary>A solution.*?</details>", "", SOURCE, flags=re.S)
+    chapter = read(SOURCE)
+    unfolded = [
+        chapter.source(piece)
+        for titles, piece in folded(chapter)
+        if piece and not any(title.startswith("A solution") for title in titles)
+    ]
     for exercise in EXERCISES:
-        assert exercise.solution.strip() not in open_text, exercise.name
+        assert exercise.solution.strip() not in "\n\n".join(unfolded), exercise.name
 
 
 @pytest.mark.parametrize(

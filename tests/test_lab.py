@@ -1,6 +1,8 @@
 """What JupyterLab is given for a chapter, and what it gives back: the text goes to Lab and returns as it was."""
 
 import asyncio
+import json
+import os
 import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -8,9 +10,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from tornado.web import HTTPError
 from traitlets.config.loader import PyFileConfigLoader
 
-from bookbuild.lab import Book, Chapters, shown, written
+from bookbuild.lab import Book, Chapters, is_notebook, show_notebook, shown, written
+from bookbuild.myst import read
 
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
@@ -36,14 +40,15 @@ ROLES = {"eq", "eval", "math", "ref", "term"}
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_nothing_is_left_that_lab_does_not_know(name):
-    text = re.sub(r"^%\| [^\n]*$|^```\{code-cell\}.*?^```$", "", SHOWN[name], flags=re.MULTILINE | re.DOTALL)
-    assert set(re.findall(r"^\s*(?:`{3,}|:{3,})\{([\w:-]+)\}", text, re.MULTILINE)) <= DIRECTIVES
-    assert set(re.findall(r"(?<![\w\\^}{])\{([a-z][\w:-]*)\}(?=`)", text)) <= ROLES
-    assert "<details>" not in text, "HTML encloses no text in Lab, so that hints would stand open"
-    assert "\n$$" not in text, "a formula that Lab would give a number of its own"
-    labels = set(re.findall(r"^:label: (\S+)$", text, re.MULTILINE))
-    assert set(re.findall(r"\{eq\}`([^`]+)`", text)) <= labels
-    assert name == "glossary.md" or re.findall(r"[^\"]\{term\}", text) == []
+    whole = read(SHOWN[name])
+    chapter = read(whole.rewrite(lambda piece: "" if piece.kind == "comment" or piece in whole.cells else None))
+    assert {directive.name for directive in chapter.find("directive")} <= DIRECTIVES
+    assert {role.name for role in chapter.find("role")} <= ROLES
+    assert "<details>" not in chapter.text, "HTML encloses no text in Lab, so that hints would stand open"
+    assert "\n$$" not in chapter.text, "a formula that Lab would give a number of its own"
+    labels = {formula.options.get("label") for formula in chapter.find("directive", "math")}
+    assert {role.text for role in chapter.find("role", "eq")} <= labels
+    assert name == "glossary.md" or list(chapter.find("role", "term")) == []
 
 
 @pytest.fixture
@@ -162,4 +167,61 @@ def test_an_editor_and_other_files_get_what_stands_in_the_file(files, folder):
     assert opened(files, "book/eq1.md", type="file")["content"] == (BOOK / "eq1.md").read_text(encoding="utf-8")
     (folder / "notes.md").write_text("{glue:text}`x`\n")
     assert opened(files, "notes.md")["content"].cells[0].source == "{glue:text}`x`"
-    assert {item["name"] for item in opened(files, "")["content"]} == {"book", "notes.md"}
+    assert {item["name"] for item in opened(files, "")["content"]} >= {"book", "notes.md"}
+
+
+def save(files, path: str, notebook) -> None:
+    finished(files.save({"type": "notebook", "format": "json", "content": notebook}, path))
+
+
+def test_what_is_only_read_keeps_its_time(files, folder):
+    """Lab saves by itself what it takes for changed, and a kernel that was chosen is enough for that."""
+    file = folder / "book" / "eq3.md"
+    os.utime(file, (1, 1))
+    notebook = opened(files, "book/eq3.md")["content"]
+    save(files, "book/eq3.md", notebook)
+    assert file.stat().st_mtime == 1
+    notebook.cells[0].source += " More."
+    save(files, "book/eq3.md", notebook)
+    assert file.stat().st_mtime > 1
+
+
+@pytest.mark.parametrize("name, text", [("README.md", "# Read me\n\nWords.\n"), ("tool.py", "print(1)\n")])
+def test_text_that_is_no_notebook_is_never_written_as_one(files, folder, name, text):
+    for place in (folder / name, folder / "book" / name):
+        place.write_text(text)
+        path = place.relative_to(folder).as_posix()
+        model = opened(files, path, type="notebook")
+        assert model["writable"] is False, "Lab saves by itself what may be written"
+        with pytest.raises(HTTPError, match=f"{name} is no notebook, .*: to change it, use Open With > Editor"):
+            save(files, path, model["content"])
+        assert place.read_text() == text
+        finished(files.save({"type": "file", "format": "text", "content": f"{text}\n"}, path))
+        assert place.read_text() == f"{text}\n", "an editor may"
+        place.unlink()
+
+
+def test_lab_tells_papers_of_the_repository_from_chapters_by_their_names():
+    script = (ROOT / "lab-settings/labextensions/vitbook-papers/static/remoteEntry.js").read_text()
+    pattern = json.loads(script.partition("pattern: ")[2].partition(",")[0])
+    papers = {path.name for path in ROOT.glob("*.md")}
+    assert len(papers) > 4 and all(re.search(pattern, name) for name in papers)
+    assert not any(re.search(pattern, name) for name in CHAPTERS)
+
+
+def test_a_notebook_of_ones_own_can_be_made_and_saved(files, folder):
+    cells = [nbformat.v4.new_markdown_cell("$$\na\n$$"), nbformat.v4.new_code_cell("1 + 1")]
+    save(files, "own.md", nbformat.v4.new_notebook(cells=cells))
+    model = opened(files, "own.md")
+    assert model["writable"] and model["content"].cells[0].source == "$$\na\n$$", "no book lies around it"
+    model["content"].cells[1].source = "2 + 2"
+    save(files, "own.md", model["content"])
+    assert "2 + 2" in (folder / "own.md").read_text()
+    assert is_notebook(folder / "own.md") and is_notebook(folder / "another.ipynb")
+
+
+def test_a_cell_that_would_come_back_otherwise_is_left_as_it_is(book):
+    kept = ['a {eval}`glue["x"]` {glue:text}`y`', ":::{math}\n:enumerated: false\na\n:::\n\n$$\nb\n$$", "$$a$$ (eq-2)"]
+    notebook = {"cells": [{"cell_type": "markdown", "metadata": {}, "source": text} for text in kept]}
+    show_notebook(notebook, book)
+    assert [cell["source"] for cell in notebook["cells"]] == kept

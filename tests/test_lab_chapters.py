@@ -15,6 +15,7 @@ from lab import PATIENCE, running_lab
 from playwright.sync_api import expect
 from test_pencil_widget import agrees, cell
 
+from bookbuild.myst import read
 from vitbook.studies import pencil
 
 pytestmark = pytest.mark.lab
@@ -74,7 +75,7 @@ def test_the_kernel_is_the_one_that_the_build_runs(lab):
     assert offered["default"] == "python3"
     assert not python.is_absolute() or python == Path(sys.executable)
     for name in CHAPTERS:
-        assert re.search(r"^  name: python3$", (BOOK / name).read_text(encoding="utf-8"), re.MULTILINE), name
+        assert read((BOOK / name).read_text(encoding="utf-8")).header["kernelspec"]["name"] == "python3", name
 
 
 def test_a_double_click_opens_each_chapter_as_a_notebook(page):
@@ -84,9 +85,22 @@ def test_a_double_click_opens_each_chapter_as_a_notebook(page):
     )
     assert set(opens_in) == {"Jupytext Notebook"}
     for name in ("exercises.md", "glossary.md", "inductive_bias.md"):
-        title = re.search(r"^# (.+)$", (BOOK / name).read_text(encoding="utf-8"), re.MULTILINE)[1]
-        assert double_click(page, name) == title
+        title = next(read((BOOK / name).read_text(encoding="utf-8")).find("heading"))
+        assert double_click(page, name) == title.text
     assert page.locator(".jp-FileEditor, .jp-MarkdownViewer").count() == 0 and page.errors == []
+
+
+def test_a_paper_of_the_repository_opens_as_a_page(page, lab):
+    """README.md is no notebook: no kernel is asked for, and nothing is written."""
+    paper = lab[1] / "book" / "README.md"
+    paper.write_text("# Read me\n\nWords.\n")
+    page.evaluate("jupyterapp.commands.execute('filebrowser:refresh')")
+    page.locator(".jp-DirListing-content").get_by_text("README.md", exact=True).dblclick()
+    page.locator(".jp-MarkdownViewer h1").get_by_text("Read me").wait_for()
+    kernels = json.load(urllib.request.urlopen(f"{lab[0]}/api/sessions"))
+    assert page.locator(".jp-Dialog").count() == 0 and "book/README.md" not in {kernel["path"] for kernel in kernels}
+    assert paper.read_text() == "# Read me\n\nWords.\n" and page.errors == []
+    paper.unlink()
 
 
 def test_a_chapter_runs_from_top_to_bottom(page, lab):

@@ -11,20 +11,39 @@ from test_chapters import CHAPTERS, PAGES
 
 from bookbuild import book_map
 from bookbuild.book_map import Chapter, arcs, check_order, draw, foundations, needs_of, read_book
-from bookbuild.lookup import BookMap, in_words, index_entries, plain_names
+from bookbuild.lookup import entries as entries_of_a_map
+from bookbuild.lookup import in_words, index_entries, plain_names
+from bookbuild.myst import read
 from vitbook.notation import LETTERS
 
 ROOT = Path(__file__).parents[1]
 BOOK = read_book(ROOT)
-MAP, GLOSSARY = PAGES["book/map"], PAGES["book/glossary"]
+READ = {page: read(text) for page, text in PAGES.items()}
+MAP = entries_of_a_map(next(READ["book/map"].find("directive", "book-map")).text)
 
 # --- the map ---------------------------------------------------------------------------------------------------
 
 
 def test_every_chapter_is_on_the_map_in_reading_order():
     assert [f"book/{chapter.name}" for chapter in BOOK] == CHAPTERS
-    listed = [found[2] for line in MAP.splitlines() if (found := BookMap.ENTRY.fullmatch(line))]
-    assert listed == [chapter.name for chapter in BOOK]
+    assert list(MAP) == [chapter.name for chapter in BOOK]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "words",
+        "- words",
+        "- [A](a.md)",
+        "- [A](a.md):",
+        "- [A](https://a.md): b",
+        "- see [A](a.md): b",
+        "- [A](a.md): b\n  c",
+    ],
+)
+def test_a_line_that_is_no_entry_is_refused(line):
+    with pytest.raises(ValueError, match=r"expected '- \[short title\]\(name.md\): what it is for', got "):
+        entries_of_a_map(f"- [B](b.md): b\n\n{line}")
 
 
 def test_every_need_points_back():
@@ -81,18 +100,12 @@ def test_arcs_say_all_needs_and_none_twice():
     assert all(reached([other for other in drawn if other != arc]) != reached(drawn) for arc in drawn)
 
 
-def words_of_the_map() -> dict[str, tuple[str, str]]:
-    found = (BookMap.ENTRY.fullmatch(line) for line in MAP.splitlines())
-    return {entry[2]: (entry[1], entry[3]) for entry in found if entry}
-
-
 def test_the_drawing_links_to_every_chapter_and_says_what_it_is_for():
-    words = words_of_the_map()
-    svg = ElementTree.fromstring(draw(BOOK, words))
+    svg = ElementTree.fromstring(draw(BOOK, MAP))
     links = list(svg.iter("a"))
     assert [link.get("data-chapter") for link in links] == [chapter.name for chapter in BOOK]
     for link in links:
-        title, purpose = words[link.get("data-chapter")]
+        title, purpose = MAP[link.get("data-chapter")]
         assert [text.text for text in link.iter("text")] == [title, purpose]
         assert link.get("{http://www.w3.org/1999/xlink}href") == f"{link.get('data-chapter')}.html"
         assert link.get("aria-label").startswith(f"{title}: {purpose}. Needs ")
@@ -101,7 +114,7 @@ def test_the_drawing_links_to_every_chapter_and_says_what_it_is_for():
 
 
 def test_who_is_pointed_at_keeps_exactly_the_ways_to_it():
-    svg = ElementTree.fromstring(draw(BOOK, words_of_the_map()))
+    svg = ElementTree.fromstring(draw(BOOK, MAP))
     kept = sum("for-eq2" in path.get("class").split() for path in svg.iter("path") if "arc" in path.get("class"))
     below = foundations(BOOK)["eq2"] | {"eq2"}
     assert kept == sum(needing in below for _, needing in arcs(BOOK)) == 4
@@ -115,8 +128,8 @@ def test_who_is_pointed_at_keeps_exactly_the_ways_to_it():
 def entries() -> list[tuple[list[str], str]]:
     """(terms, definition) of every entry of the glossary directives."""
     found = []
-    for body in re.findall(r"^:::\{glossary\}\n(.*?)^:::$", GLOSSARY, re.M | re.S):
-        for entry in body.strip().split("\n\n"):
+    for glossary in READ["book/glossary"].find("directive", "glossary"):
+        for entry in glossary.text.strip().split("\n\n"):
             lines = entry.split("\n")
             terms = [line for line in lines if not line.startswith(" ")]
             found.append((terms, "\n".join(line.strip() for line in lines if line.startswith(" "))))
@@ -140,7 +153,7 @@ score, self-attention, softmax, token, trace, value, verdict"""
 
 
 def test_the_words_of_the_book_are_there_once():
-    assert set(re.split(r",\s+", WANTED)) <= set(TERMS)
+    assert {term.strip() for term in WANTED.split(",")} <= set(TERMS)
     lowered = [term.lower() for term in TERMS]
     assert len(set(lowered)) == len(lowered)
 
@@ -153,14 +166,14 @@ def test_terms_stand_in_the_order_of_the_alphabet():
 @pytest.mark.parametrize("terms, definition", ENTRIES, ids=[terms[0] for terms, _ in ENTRIES])
 def test_a_definition_is_short_and_leads_to_a_chapter_that_uses_the_word(terms, definition):
     assert len(definition.split("\n")) <= 3, "one to three sentences, one a source line"
-    chapters = re.findall(r"\]\((\w+)\.md", definition)
+    chapters = [link.chapter for link in read(definition).find("link") if link.chapter]
     assert chapters and all(f"book/{name}" in CHAPTERS for name in chapters)
-    text = "\n".join(PAGES[f"book/{name}"] for name in chapters)
     if terms[0] in SYMBOLS:
-        formulas = " ".join("".join(found) for found in re.findall(r"\{math\}`([^`]+)`|\$([^$]+)\$", text))
+        formulas = " ".join(formula.text for name in chapters for formula in READ[f"book/{name}"].formulas)
         assert all(SYMBOLS[term] in formulas for term in terms)
     else:
-        assert any(words(term) in words(text) for term in terms), f"none of {terms} in {chapters}"
+        text = words("\n".join(PAGES[f"book/{name}"] for name in chapters))
+        assert any(words(term) in text for term in terms), f"none of {terms} in {chapters}"
 
 
 def words(text: str) -> str:
@@ -205,11 +218,9 @@ def test_every_entry_of_the_index_is_another():
 @pytest.mark.parametrize("page", PAGES)
 def test_terms_are_used_by_their_own_name_and_not_in_headings(page):
     """Another spelling would be another entry of the index."""
-    text = PAGES[page]
-    for role in re.findall(r"\{term\}`([^`]+)`", text):
-        target = re.search(r"<([^>]+)>$", role)
-        assert (target[1] if target else role) in TERMS
-    assert not re.search(r"^#.*\{term\}", text, re.M)
+    chapter = READ[page]
+    assert {role.goal for role in chapter.find("role", "term")} <= set(TERMS)
+    assert not [heading for heading in chapter.find("heading") if [*chapter.find("role", "term", within=heading)]]
 
 
 def test_room_for_the_words():

@@ -15,10 +15,9 @@ from test_book import pages
 
 from bookbuild import maths_font
 from bookbuild.maths import mathml
+from bookbuild.myst import read
 
 ROOT = Path(__file__).parents[1]
-FORMULA = re.compile(r"\$\$(?P<block>.+?)\$\$|(?<![\\$`])\$(?P<inline>[^$\n]+?)\$|\{math\}`(?P<role>[^`]+)`", re.DOTALL)
-CODE = re.compile(r"^```\{code-cell.*?^```$", re.DOTALL | re.MULTILINE)
 
 
 def spoken(tex: str) -> str:
@@ -84,10 +83,9 @@ def test_what_cannot_be_set_is_named(tex, said):
 def test_every_formula_of_the_chapters_can_be_set():
     found = 0
     for chapter in sorted((ROOT / "book").glob("*.md")):
-        for formula in FORMULA.finditer(CODE.sub("", chapter.read_text(encoding="utf-8"))):
-            tex = next(filter(None, formula.groups()))
-            assert spoken(tex), tex
-            mathml(tex, display=bool(formula["block"]))
+        for formula in read(chapter.read_text(encoding="utf-8")).formulas:
+            assert spoken(formula.text), formula.text
+            mathml(formula.text, display=formula.kind == "formula")
             found += 1
     assert found > 500
 

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 import tiny
 
+from bookbuild.myst import Chapter, Piece, read
 from vitbook.figures import facts
 
 BOOK = Path(__file__).parents[1] / "book"
@@ -61,18 +62,7 @@ IN_CHAPTER = {
     },
 }
 
-# What is no prose, or names something.
-NOT_PROSE = (
-    re.compile(r"\A---\n.*?\n---\n", re.S),  # the header
-    re.compile(r"^ *:[\w-]+:.*$", re.M),  # options of a directive
-    re.compile(r"^ *%.*$", re.M),  # comments
-    re.compile(r"<!--.*?-->", re.S),
-    re.compile(r"\{(?!math\})[\w:+-]+\}`[^`]*`"),  # roles: cite, ref, glue, ...
-    re.compile(r"(?<![`}])(`{1,2})(?!`)(?:(?!\n\n).)*?(?<!`)\1(?!`)", re.S),  # code in a line
-    re.compile(r"\]\([^)]*\)"),  # targets of links
-    re.compile(r"https?://\S+"),
-    re.compile(r"<[^>\n]+>"),
-)
+# What names something.
 NAMES = (
     re.compile(
         r"\b(?:Eq\.|Equations?|Sections?|Tables?|Figures?|Fig\.|Appendix|Part|Theorem|Chapters?)[ ~]+"
@@ -85,12 +75,11 @@ NAMES = (
     re.compile(r"/\d+\b"),  # "/16": a model by its patch
     re.compile(r"\b(?:19|20)\d\d[a-z]?\b"),  # years
     re.compile(r"\b\d{4}\.\d{4,5}\b"),  # arXiv
-    re.compile(r"^ *\d+\. ", re.M),  # items of a list
+    re.compile(r"https?://\S+"),
     re.compile(r"\b\d+(?:st|nd|rd|th)\b"),
     re.compile(r"\bPython \d[\d.]*|\btransformers \d[\d.]*|\bWCAG [\d.]+"),
     re.compile(r"[₀-₉⁰-⁹²³]+"),
 )
-MATH = re.compile(r"\$\$(.*?)\$\$|(?<![\\$])\$([^$]+)\$", re.S)
 #: TeX -> Python, for formulas that are nothing but arithmetic.
 ARITHMETIC = (
     (r"\{,\}|\\[,;!]|\s", ""),
@@ -100,37 +89,35 @@ ARITHMETIC = (
     (r"\^\{?(-?\d+)\}?", r"**(\1)"),
     (r"(\d|\))\(", r"\1*("),
 )
-FENCE = re.compile(r"^ *(`{3,}|:{3,})(?:\{([\w:-]+)\})?(.*)$")
-#: Directives whose body is code, or no words of ours; every other body is prose.
-CODE = {
-    None,
-    "code-cell",
-    "code",
-    "code-block",
-    "raw",
-    "bibliography",
-    "eval-rst",
-    "image",
-    "literalinclude",
-    "toctree",
-}
 ONLY_ARITHMETIC = re.compile(r"(?:[-+*/().\d]|log|sqrt)+")
 NUMBER = re.compile(r"(?<![\w.])\d+(?:[,\u202f]\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 def typed_numbers(source: str) -> list[tuple[int, str]]:
     """(line, number) for every number that a chapter's prose or formulas type themselves."""
-    source = re.sub(r"\{math\}`([^`]*)`", r"$\1$", _without_code(source))  # before code in a line goes
-    for pattern in NOT_PROSE:
-        source = pattern.sub(_blank, source)
-    formulas = source
+    chapter = read(source)
+    prose = chapter.prose()
     for pattern in NAMES:
-        source = pattern.sub(_blank, source)
-    found = []
-    for text in (MATH.sub(_blank, source), _only_formulas(formulas)):
-        for match in NUMBER.finditer(text):
-            found.append((text.count("\n", 0, match.start()) + 1, re.sub(r"[,\u202f]", "", match[0])))
+        prose = pattern.sub(_blank, prose)
+    texts = [(1, prose), *((_line_of(formula, chapter), _digits(formula.text)) for formula in chapter.formulas)]
+    found = [
+        (line + text.count("\n", 0, match.start()), re.sub(r"[,\u202f]", "", match[0]))
+        for line, text in texts
+        for match in NUMBER.finditer(text)
+    ]
     return sorted(found, key=lambda item: item[0])
+
+
+def _line_of(formula: Piece, chapter: Chapter) -> int:
+    """The line on which the TeX of a formula begins."""
+    return chapter.line(formula.inside[0] if formula.kind == "directive" else formula.start)
+
+
+def _digits(tex: str) -> str:
+    """The numbers of a formula at their lines, without powers and indices; nothing for arithmetic that holds."""
+    if holds(tex):
+        return ""
+    return re.sub(r"[A-Za-z_]+", " ", re.sub(r"[\^_]\{?-?\d+\}?", " ", tex.replace("{,}", "")))
 
 
 def offences(name: str, source: str) -> list[str]:
@@ -159,44 +146,9 @@ def holds(formula: str) -> bool:
     return all(abs(value - values[-1]) <= 0.5 * 10**-digits for value in values)
 
 
-def _without_code(source: str) -> str:
-    """Every fence with code in it as blank lines; of other fences only the fence itself goes; {math} becomes $$."""
-    out, open_fences = [], []  # (the fence, whether its body is code, whether it is a formula)
-    for line in source.split("\n"):
-        fence = FENCE.match(line)
-        inside_code = bool(open_fences) and open_fences[-1][1]
-        closes = (
-            fence and open_fences and not (fence[2] or fence[3].strip()) and fence[1].startswith(open_fences[-1][0])
-        )
-        if closes:
-            out.append("$$" if open_fences.pop()[2] else "")
-        elif fence and not inside_code:
-            name = fence[2]
-            open_fences.append((fence[1], name in CODE, name == "math"))
-            out.append("$$" if name == "math" else "" if name in CODE else fence[3])
-        else:
-            out.append("" if inside_code else line)
-    return "\n".join(out)
-
-
 def _blank(match: re.Match) -> str:
     """The same number of lines, and nothing on them."""
     return "\n" * match[0].count("\n") or " "
-
-
-def _only_formulas(source: str) -> str:
-    """Formulas at their lines; powers, indices and thousands set the TeX way are put back into plain digits."""
-    out, at = [], 0
-    for match in MATH.finditer(source):
-        out.append("\n" * source.count("\n", at, match.start()))
-        formula = next(filter(None, match.groups()), "")
-        if holds(formula):
-            formula = "\n" * formula.count("\n")
-        formula = formula.replace("{,}", "")
-        formula = re.sub(r"[\^_]\{?-?\d+\}?", " ", formula)
-        out.append(f" {re.sub(r'[A-Za-z_]+', ' ', formula)} " + "\n" * (match[0].count("\n") - formula.count("\n")))
-        at = match.end()
-    return "".join(out)
 
 
 CHAPTERS = sorted(path.stem for path in BOOK.glob("*.md"))
@@ -209,8 +161,7 @@ def test_no_measured_number_is_typed(name):
 
 def glue_calls(source: str) -> list[ast.Call]:
     """Every ``glue(...)`` of a chapter."""
-    cells = re.findall(r"^```\{code-cell\}[^\n]*\n(?::[^\n]*\n)*(.*?)^```", source, re.S | re.M)
-    trees = [ast.parse(re.sub(r"^\s*[%!].*$", "", code, flags=re.M)) for code in cells]
+    trees = [ast.parse(cell.text) for cell in read(source).cells]
     calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "glue"]
 
@@ -222,7 +173,7 @@ def faults_of_glue(source: str) -> list[str]:
     dictionaries = [ast.unparse(keyword.value) for keyword in keywords if not keyword.arg]
     if FACTS in dictionaries:
         names.update(list(facts(SimpleNamespace(config=tiny.ODD, name="odd"))))
-    used = re.findall(r"\{glue:\w*\}`([^`]+)", source)
+    used = [role.text for role in read(source).find("role", "glue:text")]
     faults = [f"{name}: the format belongs to the glue" for name in used if ":" in name]
     faults += [f"{name} is glued twice" for name, times in names.items() if times > 1]
     faults += [f"{ast.unparse(key)}: a literal is typed, by another way" for key in keywords if literal(key)]

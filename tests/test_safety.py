@@ -22,6 +22,7 @@ from conftest import build_book, small_book
 from PIL import Image
 from tiny import checkpoint_of, random_weights
 
+from bookbuild.myst import read
 from bookbuild.portable import plain
 from vitbook.exercises.report import Report
 from vitbook.figures.encoder import answer, layer_line
@@ -52,7 +53,7 @@ FORBIDDEN_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "jobl
 
 
 def cells(chapter: Path) -> str:
-    return "\n".join(re.findall(r"^```\{code-cell\}[^\n]*\n(?::[^\n]*\n)*(.*?)^```$", chapter.read_text(), re.M | re.S))
+    return "\n".join(cell.text for cell in read(chapter.read_text(encoding="utf-8")).cells)
 
 
 def dangers(source: str) -> set[str]:
