@@ -153,11 +153,11 @@ NODE = shutil.which("node")
 
 @pytest.fixture(scope="module")
 def script(tmp_path_factory):
-    """A function that runs lines of JavaScript with everything that explorer.js exports, and returns what they print."""
+    """A function that runs lines of JavaScript with everything that the explorer's files export, and returns what they print."""
     if NODE is None:
         pytest.skip("no node here; test_explorer_browser.py checks the same numbers in Chromium")
     folder = tmp_path_factory.mktemp("script")
-    (folder / "explorer.mjs").write_text(script_of("explorer/data.js", "explorer/widget.js"), encoding="utf-8")
+    (folder / "explorer.mjs").write_text(script_of("explorer/widget.js"), encoding="utf-8")
 
     def say(lines: str):
         (folder / "ask.mjs").write_text(f'import * as x from "./explorer.mjs";\n{lines}', encoding="utf-8")

@@ -89,7 +89,7 @@ def page(browser, widget):
 
 def load(page, widget):
     state = {name: getattr(widget, name) for name in ("_css", "data", "pattern", "grid", "query", "chosen")}
-    page.evaluate(LOAD, [str(PatternWidget._esm), json.loads(json.dumps(state))])
+    page.evaluate(LOAD, [widget._esm, json.loads(json.dumps(state))])
 
 
 @pytest.mark.browser

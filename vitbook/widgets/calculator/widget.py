@@ -6,17 +6,14 @@ are Python's to the last digit.  Chapter: where the parameters sit.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import anywidget
 import traitlets
 
 from vitbook.config import VARIANTS, ViTConfig
-from vitbook.figures import palette
 from vitbook.studies.counting import MULTIPLY_ADDS, PARAMETERS, count_parameters, multiply_adds
 from vitbook.studies.formulas import Count, Term, as_text
+from vitbook.widgets.kit import script, style
 
-HERE = Path(__file__).parent
 LETTERS = ("H", "W", "P", "C", "D", "L", "heads", "M")
 #: Part -> the ink of what it is; parts that cannot stand in one bar may share an ink.
 INK = {
@@ -33,17 +30,7 @@ INK = {
     "pre_logits": "picture",
     "head": "class",
 }
-_INKS = ("ground", "surface", "line", "text", "muted", *dict.fromkeys(INK.values()))
-
-
-def style() -> str:
-    """The style sheet with the palette's colours for both themes, for pages that do not carry them."""
-    dark = 'html[data-theme="dark"] .vb-calc, body[data-jp-theme-light="false"] .vb-calc'
-    blocks = []
-    for theme, where in zip(palette.THEMES, (".vb-calc", dark), strict=True):
-        inks = "".join(f"--vb-{name}:{palette.colour(name, theme)};" for name in _INKS)
-        blocks.append(f"{where}{{color-scheme:{theme};{inks}}}\n")
-    return "".join(blocks) + (HERE / "widget.css").read_text(encoding="utf-8")
+_PIECES = "".join(f'.vb-calc [data-ink="{ink}"]{{background:var(--vb-{ink})}}\n' for ink in dict.fromkeys(INK.values()))
 
 
 def described(terms: tuple[Term, ...]) -> list[dict[str, str]]:
@@ -62,8 +49,8 @@ class Calculator(anywidget.AnyWidget):
     Raises ValueError as `ViTConfig` does when the start is impossible.
     """
 
-    _esm = traitlets.Unicode((HERE / "widget.js").read_text(encoding="utf-8")).tag(sync=True)
-    _css = traitlets.Unicode(style()).tag(sync=True)
+    _esm = traitlets.Unicode(script("calculator/widget.js")).tag(sync=True)
+    _css = traitlets.Unicode(style("calculator/widget.css", _PIECES)).tag(sync=True)
 
     H = traitlets.Int().tag(sync=True)
     W = traitlets.Int().tag(sync=True)

@@ -43,7 +43,7 @@ def html(explorer) -> str:
         f'<img class="vbx-cells vbx-cells-{theme}" alt="" src="{_png(paint(weights, top, theme))}">' for theme in THEMES
     )
     return (
-        f'<div class="vbx-first vbx-explorer" data-for="{view.uid}"><style>{style()}</style>'
+        f'<div class="vbx-first vb-widget vbx-explorer" data-for="{view.uid}"><style>{style("explorer/widget.css")}</style>'
         '<div class="vbx-controls"><noscript>To choose other maps, allow this page its scripts.</noscript></div>'
         '<div class="vbx-view">'
         f'<p class="vbx-title">{escape(name)}</p><div class="vbx-stage" style="--vb-columns:{_columns(card, config)}">'

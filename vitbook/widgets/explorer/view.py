@@ -16,8 +16,8 @@ SCALES = {"heads": "one scale for all heads", "layer": "… and for every query"
 class AttentionView(anywidget.AnyWidget):
     """The skin: what widget.js draws from.  Names stand as positions in a list, since controls link by index."""
 
-    _esm = traitlets.Unicode(script("explorer/data.js", "explorer/widget.js")).tag(sync=True)
-    _css = traitlets.Unicode(style()).tag(sync=True)
+    _esm = traitlets.Unicode(script("explorer/widget.js")).tag(sync=True)
+    _css = traitlets.Unicode(style("explorer/widget.css")).tag(sync=True)
 
     uid = traitlets.Unicode().tag(sync=True)
     name = traitlets.Unicode().tag(sync=True)

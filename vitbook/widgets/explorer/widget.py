@@ -73,7 +73,7 @@ class AttentionExplorer(widgets.VBox):
         self._boxes = self._lay_out()
         bar = self._boxes[0]
         super().__init__([bar, self._view])
-        self.add_class("vbx-explorer")
+        self.add_class("vb-widget").add_class("vbx-explorer")
 
         self.checkpoint = load_checkpoint() if checkpoint is None else checkpoint
         config = self.checkpoint.config

@@ -6,19 +6,16 @@ one, the choice can be read and set from Python. Chapter: related work.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import anywidget
 import numpy as np
 import traitlets
 
-from vitbook.figures.palette import GROUNDS, INKS
 from vitbook.figures.thumbnails import photo
 from vitbook.pictures import load_picture
 from vitbook.pixels import seen
 from vitbook.studies.patterns import PATTERNS, Pattern
+from vitbook.widgets.kit import script, style
 
-_HERE = Path(__file__).parent
 SIDES = (7, 14, 16, 28, 32, 56, 112, 224)  # of square grids on offer, beside the checkpoint's own
 
 
@@ -30,8 +27,8 @@ class PatternWidget(anywidget.AnyWidget):
     what does not exist is refused with a TraitError that says what does.
     """
 
-    _esm = _HERE / "widget.js"
-    _css = traitlets.Unicode().tag(sync=True)
+    _esm = traitlets.Unicode(script("patterns/widget.js")).tag(sync=True)
+    _css = traitlets.Unicode(style("patterns/widget.css")).tag(sync=True)
     data = traitlets.Dict().tag(sync=True)
     pattern = traitlets.Unicode("local").tag(sync=True)
     grid = traitlets.Int(0).tag(sync=True)
@@ -43,7 +40,6 @@ class PatternWidget(anywidget.AnyWidget):
         config = checkpoint.config
         grids = offered_grids(config)
         super().__init__(
-            _css=colours() + (_HERE / "widget.css").read_text(encoding="utf-8"),
             data={
                 "patterns": [each.as_data() for each in PATTERNS.values()],
                 "grids": grids,
@@ -111,16 +107,3 @@ def offered_grids(config) -> list[list]:
     squares = [(side, side) for side in SIDES if (side, side) not in (own, pixels)]
     words = {own: f"patches of {config.P} × {config.P}, as in this checkpoint", pixels: "one token a pixel"}
     return [[H, W, words.get((H, W), f"{H * W:,} tokens")] for H, W in dict.fromkeys([own, *squares, pixels])]
-
-
-def colours() -> str:
-    """The inks that the widget uses as --p-*: the book's own custom properties where there are some."""
-    used = {
-        name: (GROUNDS | INKS)[name] for name in ("ground", "surface", "line", "text", "muted", "query", "key", "class")
-    }
-    light = "".join(f"--p-{name}:var(--vb-{name},{ink.light});" for name, ink in used.items())
-    dark = "".join(f"--p-{name}:var(--vb-{name},{ink.dark});" for name, ink in used.items())
-    return (
-        f".vb-pattern-widget{{{light}}}"
-        f'body[data-jp-theme-light="false"] .vb-pattern-widget,html[data-theme="dark"] .vb-pattern-widget{{{dark}}}'
-    )

@@ -5,17 +5,15 @@ Works in the built book with no kernel. With one, the numbers can be read and se
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import anywidget
 import traitlets
 
-from vitbook.figures.palette import THEMES, attention_colours, colour
+from vitbook.figures.palette import THEMES, attention_colours
 from vitbook.studies import pencil
+from vitbook.widgets.kit import script, style
 
-HERE = Path(__file__).parent
-INKS = ("ground", "surface", "line", "text", "muted", "query", "key", "value")
 GIVEN = ("z", "U_qkv", "U_msa")
+_BAR = [attention_colours(theme)[150] for theme in THEMES]  # of a weight: seen on either ground
 
 
 class PencilWidget(anywidget.AnyWidget):
@@ -25,8 +23,8 @@ class PencilWidget(anywidget.AnyWidget):
     1. Raises ValueError as `vitbook.studies.pencil.steps` does; later values of another shape are refused with a TraitError.
     """
 
-    _esm = HERE / "widget.js"
-    _css = traitlets.Unicode().tag(sync=True)
+    _esm = traitlets.Unicode(script("pencil/widget.js")).tag(sync=True)
+    _css = traitlets.Unicode(style("pencil/widget.css", weight=_BAR)).tag(sync=True)
     start = traitlets.Dict().tag(sync=True)
     z = traitlets.List().tag(sync=True)
     U_qkv = traitlets.List().tag(sync=True)
@@ -36,7 +34,7 @@ class PencilWidget(anywidget.AnyWidget):
     def __init__(self, z=pencil.Z, U_qkv=pencil.U_QKV, U_msa=pencil.U_MSA, head: int = 1):
         lists = pencil.steps(z, U_qkv, U_msa).lists()
         start = {name: lists[name] for name in GIVEN}
-        super().__init__(_css=style(), start=start, **start)
+        super().__init__(start=start, **start)
         self.head = head
 
     def steps(self) -> pencil.Steps:
@@ -66,16 +64,3 @@ class PencilWidget(anywidget.AnyWidget):
 
 def _shapes(steps: pencil.Steps) -> dict[str, list[int]]:
     return {"z": [*steps.z.shape], "U_qkv": [len(steps.U_qkv), *steps.U_qkv[0].shape], "U_msa": [*steps.U_msa.shape]}
-
-
-def style() -> str:
-    """The style sheet with the palette's colours as --p-*, for pages of both themes."""
-    dark = 'html[data-theme="dark"] .vb-pencil, body[data-jp-theme-light="false"] .vb-pencil'
-    blocks = []
-    for theme, where in zip(THEMES, (".vb-pencil", dark), strict=True):
-        inks = {name: colour(name, theme) for name in INKS}
-        inks |= {"way": colour("query-wash", theme), "weight": attention_colours(theme)[150]}
-        blocks.append(
-            f"{where}{{color-scheme:{theme};{''.join(f'--p-{name}:{ink};' for name, ink in inks.items())}}}\n"
-        )
-    return "".join(blocks) + (HERE / "widget.css").read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ class GridPicker(anywidget.AnyWidget):
     """A grid to choose a patch from, and beside it what belongs to that patch.  token: the chosen one, from 1."""
 
     _esm = traitlets.Unicode(script("pickers/widget.js")).tag(sync=True)
-    _css = traitlets.Unicode(style()).tag(sync=True)
+    _css = traitlets.Unicode(style("pickers/widget.css")).tag(sync=True)
 
     kind = traitlets.Enum(["patch", "position"]).tag(sync=True)
     sizes = traitlets.Dict().tag(sync=True)
