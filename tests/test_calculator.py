@@ -228,8 +228,8 @@ def test_python_reads_and_sets_sizes():
         (dict(model="ViT-B/8"), ValueError, "model must be one of ViT-B/16"),
         (dict(P=15), ValueError, "whole number of patches"),
         (dict(depth=3), TypeError, "no depth; sizes are H, W"),
-        (dict(D="wide"), TraitError, "'D' trait"),
-        (dict(K=-1), ValueError, "classes must be"),
+        (dict(D="wide"), TraitError, "D must be a positive whole number, got 'wide'"),
+        (dict(K=-1), TraitError, "K must be a whole number of at least 0, got -1"),
     ],
 )
 def test_an_impossible_start_is_refused(start, error, complaint):

@@ -109,8 +109,8 @@ def test_it_starts_with_the_example_and_follows_what_python_sets():
 @pytest.mark.parametrize(
     "name, value, words",
     [
-        ("z", [[1, 2]], "6 rows|keep its shape|rows"),
-        ("z", [[0.0] * 6] * 5, "keep its shape"),
+        ("z", [[1, 2]], "z must have 4 rows and 6 columns, got shape .1, 2."),
+        ("z", [[0.0] * 6] * 5, "z must have 4 rows and 6 columns, got shape .5, 6."),
         ("U_msa", [["a"] * 6] * 6, "U_msa must be a matrix of numbers"),
         ("z", [[float("nan")] * 6] * 4, "finite"),
         ("head", 3, "from 1 to 2"),

@@ -26,7 +26,7 @@ export function followLink(hash, choices) {
 }
 
 /** This page's address with what is chosen now. */
-export function linkTo(choices) {
+function linkTo(choices) {
   const { picture, layer, head, query, show, scale, reverse } = choices.now;
   const words = { picture: choices.cards[picture].name, layer, head, query: query === 0 ? "cls" : query };
   if (show) words.show = NAMES.show[show];

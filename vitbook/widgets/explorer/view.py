@@ -6,11 +6,8 @@ import anywidget
 import ipywidgets as widgets
 import traitlets
 
+from vitbook.widgets.explorer.choices import DIRECTIONS, SCALES, SHOWS
 from vitbook.widgets.kit import script, style
-
-SHOWS = {"head": "one head", "mean": "mean over heads", "rollout": "rollout (all layers so far)"}
-DIRECTIONS = {"reads": "what the token reads", "read by": "who reads the token"}
-SCALES = {"heads": "one scale for all heads", "layer": "… and for every query", "map": "each map its own scale"}
 
 
 class AttentionView(anywidget.AnyWidget):

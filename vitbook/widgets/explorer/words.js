@@ -12,7 +12,7 @@ export function title(choice, sizes) {
   return `${mapName(choice, sizes)}: ${choice.reverse ? `who reads ${token}` : `what ${token} reads`}`;
 }
 
-export function scaleWords({ scale, show, reverse }, sizes) {
+function scaleWords({ scale, show, reverse }, sizes) {
   const peers = show === 2 ? `the rollouts of all ${sizes.L} layers` : `all ${sizes.heads} heads of this layer`;
   const single = show === 2 ? sizes.L === 1 : sizes.heads === 1;
   if (scale === 2) return "this map’s own scale: not comparable with other maps";

@@ -24,6 +24,7 @@ from vitbook.widgets.figure1.drawing import Drawing
 from vitbook.widgets.figure1.parts import Part, costs, parts
 from vitbook.widgets.figure1.pieces import UNIT, Pieces
 from vitbook.widgets.kit import script, style
+from vitbook.widgets.kit.traits import checkpoint_of
 
 _numbers_of_figures = count(1)
 
@@ -31,9 +32,10 @@ _numbers_of_figures = count(1)
 def figure_1(checkpoint, picture="chelsea", layer: int = 1) -> Figure1:
     """Figure 1 for this checkpoint and picture, with one layer (counted from 1) enlarged.
 
-    picture: whatever `load_picture` takes.  Raises ValueError for a layer that the model does not have, and what
-    `load_picture` and `preprocess` raise.
+    picture: whatever `load_picture` takes.  Raises ValueError for what is no checkpoint, for a layer that the model does not
+    have, and what `load_picture` and `preprocess` raise.
     """
+    checkpoint_of(checkpoint, "figure_1")
     picture = load_picture(picture)
     trace = run(checkpoint, preprocess(picture, checkpoint))
     found = parts(checkpoint, trace, layer)

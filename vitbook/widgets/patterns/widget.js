@@ -1,8 +1,8 @@
 // Section 2's attention patterns, chosen in the page: which tokens one query reads, the whole mask, and what it costs.
 import { field, input, select } from "../kit/controls.js";
-import { make, onChange, onTheme, put, uid } from "../kit/dom.js";
-import { evaluate } from "../kit/formulas.js";
+import { make, onChange, onTheme, uid } from "../kit/dom.js";
 import { inside, stepped } from "../kit/grid.js";
+import { idOf, Parameters } from "./parameters.js";
 import { drawPhoto, gridIn, Mask } from "./pictures.js";
 import { lettersOf, pairsOf, reader } from "./rules.js";
 import { cost, maskWords, photoWords } from "./words.js";
@@ -24,7 +24,7 @@ class Patterns {
     this.patternChoice = select(this.patterns.map((p) => [p.name, p.title]));
     this.gridChoice = select(this.grids.map(([H, W, words], k) => [k, `${H} × ${W}: ${words}`]));
     [this.rowInput, this.columnInput] = [0, 1].map(() => input({ type: "number", min: 0 }));
-    this.parameters = make("div", { class: "vb-pw-parameters" });
+    this.parameters = new Parameters(this.id, (chosen) => this.put({ chosen: { ...this.model.get("chosen"), ...chosen } }));
     this.about = make("p");
     this.complaint = make("p", { class: "vb-pw-complaint", role: "alert" });
     this.photo = make("canvas", { width: SIDE, height: SIDE, tabIndex: 0, role: "application" });
@@ -36,13 +36,9 @@ class Patterns {
     const views = [[this.photo, this.photoWords], [this.whole, this.maskWords]].map((both) => make("figure", {}, ...both));
     this.el.classList.add("vb-widget", "vb-pattern-widget");
     this.el.append(
-      make("div", { class: "vb-pw-controls" }, ...choices.map(([words, control]) => this.field(words, control))),
-      this.about, this.parameters, this.complaint, make("div", { class: "vb-pw-views" }, ...views), this.costs,
+      make("div", { class: "vb-pw-controls" }, ...choices.map(([words, control]) => field(idOf(this.id, words), words, control))),
+      this.about, this.parameters.element, this.complaint, make("div", { class: "vb-pw-views" }, ...views), this.costs,
     );
-  }
-
-  field(words, control) {
-    return field(`${this.id}-${words.replace(/\W+/g, "-")}`, words, control);
   }
 
   listen() {
@@ -66,9 +62,11 @@ class Patterns {
     return { H, W };
   }
 
+  /** Python hears of what can be; while a parameter is none, of nothing. */
   put(changes) {
-    put(this.model, changes);
+    for (const [name, value] of Object.entries(changes)) this.model.set(name, value);
     this.update();
+    if (!this.complaint.textContent) this.model.save_changes();
   }
 
   /** Another grid; the query stays at the same place of the picture. */
@@ -112,7 +110,7 @@ class Patterns {
     [this.rowInput.max, this.columnInput.max] = [H - 1, W - 1];
     [this.rowInput.value, this.columnInput.value] = [Math.floor(query / W), query % W];
     this.about.textContent = pattern.description;
-    this.showParameters(pattern, H, W);
+    this.parameters.draw(pattern, { H, W, N: H * W }, this.model.get("chosen"));
     try {
       const letters = lettersOf(pattern, H, W, this.model.get("chosen"));
       const reads = reader(pattern, letters);
@@ -124,23 +122,6 @@ class Patterns {
     }
     this.tell();
     this.draw();
-  }
-
-  showParameters(pattern, H, W) {
-    const key = `${pattern.name} ${H} ${W}`;
-    if (this.parameters.dataset.of !== key) this.parameters.replaceChildren(...pattern.parameters.map((p) => this.parameter(p)));
-    this.parameters.dataset.of = key;
-    for (const each of this.parameters.querySelectorAll("input")) {
-      const p = pattern.parameters.find(({ letter }) => letter === each.dataset.letter);
-      const value = this.model.get("chosen")[p.letter] ?? evaluate(p.default, { H, W, N: H * W });
-      if (each.valueAsNumber !== value && document.activeElement !== each) each.value = value;
-    }
-  }
-
-  parameter({ letter, meaning, least }) {
-    const line = input({ type: "number", min: least, step: letter === "k" ? 2 : 1, "data-letter": letter });
-    line.addEventListener("input", () => this.put({ chosen: { ...this.model.get("chosen"), [letter]: line.valueAsNumber } }));
-    return this.field(`${letter}: ${meaning}`, line);
   }
 
   tell() {

@@ -1,14 +1,15 @@
 // The matrices on the page: grids of cells, the given ones with a line to type in, step by step as Eq. 5 to 8 have them.
 import { make } from "../kit/dom.js";
 import { INKS, PARTS } from "./equations.js";
-import { written } from "./words.js";
+import { digitsOf, shortest, tabled } from "./numbers.js";
+import { spoken, written } from "./words.js";
 
 const names = (n, letter = "") => Array.from({ length: n }, (_, c) => `${letter}${c}`);
 // Not a <table>: pages dress their tables, each in its own way.
 const line = (...parts) => make("div", { role: "row", class: "vb-pc-line" }, ...parts);
 
 /** Text with letters behind _ set lower and letters behind ^ set higher, so that U_qkv reads as it should. */
-export function formula(text) {
+function formula(text) {
   const whole = make("span", { class: "vb-pc-formula" });
   for (const piece of text.split(/([_^]\w+)/)) {
     if (/^[_^]/.test(piece)) whole.append(make(piece[0] === "_" ? "sub" : "sup", {}, piece.slice(1)));
@@ -27,6 +28,18 @@ export class Matrices {
     this.D_h = start.U_qkv[0][0].length / 3;
     this.given = this.step("Given", "the tokens z and the three matrices of the head, side by side", ...this.inputs());
     this.steps = this.equations();
+  }
+
+  /** Captions and numbers of a head; what a reader is typing stays as it is. */
+  draw(numbers, head) {
+    for (const [what, { caption, table, title }] of Object.entries(this.grids)) {
+      caption.replaceChildren(formula(title(head)));
+      const [now, before] = [numbers.matrix(what, head), numbers.before(what, head)];
+      const digits = digitsOf(now.flat());
+      const cells = this.cells.filter((cell) => cell.what === what);
+      for (const cell of cells) drawCell(cell, now[cell.row][cell.column], before[cell.row][cell.column], { head, digits, open: numbers.isOpen(cell) });
+      if (cells[0].field) table.style.setProperty("--length", Math.max(...cells.map(({ field }) => field.value.length)));
+    }
   }
 
   at({ what, row, column }) {
@@ -90,4 +103,14 @@ export class Matrices {
     box.vbCell = cell;
     return box;
   }
+}
+
+function drawCell(cell, value, before, { head, digits, open }) {
+  const { what, box, field } = cell;
+  const text = field ? shortest(value) : tabled(value, digits);
+  if (!field) box.textContent = text;
+  else if (!open) field.value = text;
+  cell.target.setAttribute("aria-label", spoken(cell, head) + (field ? ", can be changed" : `: ${text}`));
+  box.classList.toggle("vb-pc-changed", Math.abs(value - before) > 1e-9);
+  if (what === "A") box.style.setProperty("--share", `${100 * value}%`);
 }

@@ -69,6 +69,11 @@ export class Numbers {
     this.edit = { cell, saved: false };
   }
 
+  /** Whether the reader is typing in a cell. */
+  isOpen(cell) {
+    return this.edit?.cell === cell && document.activeElement === cell.field;
+  }
+
   put(cell, head, value) {
     const next = copy(this.given);
     this.matrix(cell.what, head, next)[cell.row][cell.column] = value;

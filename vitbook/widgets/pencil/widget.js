@@ -1,8 +1,8 @@
 // Appendix A's four tokens with every given number open to change: Eq. 5 to 8 worked out again in the page, with no kernel.
 import { button } from "../kit/controls.js";
 import { make, onChange, put, uid } from "../kit/dom.js";
-import { Matrices, formula } from "./matrices.js";
-import { digitsOf, GIVEN, LARGEST, Numbers, shortest, tabled } from "./numbers.js";
+import { Matrices } from "./matrices.js";
+import { GIVEN, LARGEST, Numbers, shortest } from "./numbers.js";
 import { listenToCells } from "./typing.js";
 import { explain, nameOf, ofHead, related } from "./words.js";
 
@@ -75,13 +75,6 @@ class Pencil {
     return { what, head: ofHead(what) ? this.head : undefined, row, column };
   }
 
-  /** A cell in words for a screen reader. */
-  spoken({ what, row, column }) {
-    const rows = ["U_qkv", "U_msa"].includes(what) ? `row ${row}` : `t${row}`;
-    const columns = ["scores", "A"].includes(what) ? `key t${column}` : `column ${column}`;
-    return `${what}${ofHead(what) ? ` of head ${this.head}` : ""}, ${rows}, ${columns}`;
-  }
-
   put(cell, value) {
     this.numbers.put(cell, this.head, value);
   }
@@ -117,38 +110,11 @@ class Pencil {
   draw() {
     const { head, numbers, matrices } = this;
     this.headChoices.forEach((label, h) => (label.querySelector("input").checked = h + 1 === head));
-    for (const [what, grid] of Object.entries(matrices.grids)) {
-      grid.caption.replaceChildren(formula(grid.title(head)));
-      this.drawCells(what, grid, digitsOf(numbers.matrix(what, head).flat()));
-    }
+    matrices.draw(numbers, head);
     this.undo.disabled = !numbers.past.length;
     this.redo.disabled = !numbers.future.length;
     this.reset.disabled = numbers.isStart;
     this.point(this.shown);
-  }
-
-  drawCells(what, { table }, digits) {
-    const before = this.numbers.before(what, this.head);
-    const cells = this.matrices.cells.filter((cell) => cell.what === what);
-    for (const cell of cells) {
-      const value = this.value(cell);
-      if (cell.field) this.drawField(cell, shortest(value));
-      else this.drawNumber(cell, tabled(value, digits));
-      cell.box.classList.toggle("vb-pc-changed", Math.abs(value - before[cell.row][cell.column]) > 1e-9);
-      if (what === "A") cell.box.style.setProperty("--share", `${100 * value}%`);
-    }
-    if (cells[0].field) table.style.setProperty("--length", Math.max(...cells.map(({ field }) => field.value.length)));
-  }
-
-  drawField(cell, text) {
-    const open = this.numbers.edit?.cell === cell && document.activeElement === cell.field;
-    if (!open) cell.field.value = text;
-    cell.field.setAttribute("aria-label", `${this.spoken(cell)}, can be changed`);
-  }
-
-  drawNumber(cell, text) {
-    cell.box.textContent = text;
-    cell.box.setAttribute("aria-label", `${this.spoken(cell)}: ${text}`);
   }
 
   /** Show a cell's way through the equations, what it is made from, and its arithmetic. */

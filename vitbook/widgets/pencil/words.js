@@ -31,6 +31,13 @@ export const ofHead = (what) => what in PARTS || ["U_qkv", "scores", "A", "SA"].
 /** ``q_1[0, 2]``: head 1, token t0, third column, counted from 0. */
 export const nameOf = ({ what, head, row, column }) => `${what}${head ? `_${head}` : ""}[${row}, ${column}]`;
 
+/** A cell in words for a screen reader. */
+export function spoken({ what, row, column }, head) {
+  const rows = ["U_qkv", "U_msa"].includes(what) ? `row ${row}` : `t${row}`;
+  const columns = ["scores", "A"].includes(what) ? `key t${column}` : `column ${column}`;
+  return `${what}${ofHead(what) ? ` of head ${head}` : ""}, ${rows}, ${columns}`;
+}
+
 /** The arithmetic behind one number, line by line as one would write it; for a number that is given, where it goes. */
 export function explain({ z, U_qkv, U_msa }, found, cell) {
   const { what, row: i, column: c } = cell;

@@ -6,7 +6,7 @@ import { minus } from "../kit/words.js";
 const FIRST = 4; // numbers of each channel that are written out
 
 /** What a pixel's value 0..255 becomes in x: one number a channel. */
-export function normalised(rgb, { rescale, mean, std }) {
+function normalised(rgb, { rescale, mean, std }) {
   return rgb.map((value, c) => (value * rescale - mean[c]) / std[c]);
 }
 

@@ -7,7 +7,7 @@ import { describe, figure, minus } from "../kit/words.js";
 const LEVELS = 127;
 
 /** One row of the stored cosines: numbers from -top to top, the chosen place itself NaN. */
-export function cosines(codes, patch, N, top) {
+function cosines(codes, patch, N, top) {
   const row = Float64Array.from(codes.subarray(patch * N, (patch + 1) * N), (code) => (code / LEVELS - 1) * top);
   row[patch] = NaN;
   return row;
