@@ -1,6 +1,6 @@
 // What the explorer says about a map. `shown` is what maps.js gives: the choice, its numbers, their scale.
 import { peak } from "../kit/colours.js";
-import { describe, exact, figure, place } from "../kit/words.js";
+import { describe, exact, figure, minus, place } from "../kit/words.js";
 
 export function mapName({ show, layer, head }, sizes) {
   if (show === 2) return `Rollout up to layer ${layer}`;
@@ -77,7 +77,7 @@ export function summary(shown, pointed) {
   const { weight, where } = most(shown);
   const point = pointed === null ? "" : ` ${pointedWords(pointed, shown)}.`;
   const largest = scale.signed ? figure(weight, map.step) : exact(map.top);
-  return `${title(choice, sizes)}. [class] ${map.toClass.toFixed(3)}. Largest ${largest} at ${where}.${point}`;
+  return `${title(choice, sizes)}. [class] ${minus(map.toClass.toFixed(3))}. Largest ${largest} at ${where}.${point}`;
 }
 
 /** The name of a small map for those who do not see it. */

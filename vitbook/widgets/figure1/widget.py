@@ -46,7 +46,7 @@ def figure_1(checkpoint, picture="chelsea", layer: int = 1) -> Figure1:
 class Figure1:
     """Figure 1 for one checkpoint, picture and layer; a notebook shows it as HTML.
 
-    parts: every part by key (see `figure1_parts.Part`).  trace: the run that it shows.  uid: what its ids start with.
+    parts: every part by key (see `parts.Part`).  trace: the run that it shows.  uid: what its ids start with.
     """
 
     checkpoint: object
