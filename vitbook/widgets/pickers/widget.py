@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import io
-
 import anywidget
 import numpy as np
 import torch
 import traitlets
 
+from vitbook.figures.thumbnails import exact_picture
 from vitbook.maps import position_similarity
 from vitbook.patches import check_token, token_of
 from vitbook.pixels import seen
@@ -46,13 +44,11 @@ def patch_picker(picture, checkpoint, patch: int = 0) -> GridPicker:
     picture: what `load_picture` takes.  patch: the first one shown, from 0.  Raises ValueError where there is none.
     """
     config, how = checkpoint_of(checkpoint, "patch_picker").config, checkpoint.preprocessing
-    out = io.BytesIO()
-    seen(picture, checkpoint).convert("RGB").save(out, "PNG", optimize=True)
     return GridPicker(
         config,
         check_token(patch + 1, config),
         kind="patch",
-        picture=f"data:image/png;base64,{base64.b64encode(out.getvalue()).decode('ascii')}",
+        picture=exact_picture(seen(picture, checkpoint).convert("RGB")),
         normalise={"rescale": how.rescale, "mean": list(how.mean), "std": list(how.std)},
     )
 
