@@ -1,5 +1,6 @@
 // The pieces of the explorer's page, not yet filled: photograph, map to compare with, bare grid, bar, figures, strips, tools.
-import { button, colourBar } from "../kit/controls.js";
+import { colourBar } from "../kit/bar.js";
+import { button } from "../kit/controls.js";
 import { make } from "../kit/dom.js";
 import { panel } from "../kit/grid.js";
 
