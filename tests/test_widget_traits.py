@@ -157,7 +157,7 @@ def test_a_choice_that_is_not_there_is_refused():
 @pytest.mark.parametrize(
     "wrong, says",
     [
-        ("chelsea", r"got the picture 'chelsea'; say AttentionExplorer\(picture='chelsea'\)"),
+        ("chelsea", r"got 'chelsea', which is a picture; say AttentionExplorer\(picture='chelsea'\)"),
         ("embeded", r"got 'embeded'; say load_checkpoint\('embeded'\) first"),
         (PICTURE, "ndarray"),
         (SimpleNamespace(weights=None), "SimpleNamespace"),

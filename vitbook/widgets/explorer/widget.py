@@ -24,7 +24,8 @@ from vitbook.widgets.explorer.own_pictures import name_for, own_controls, read, 
 from vitbook.widgets.explorer.packing import rows_bytes
 from vitbook.widgets.explorer.view import AttentionView, controls, set_options, set_range
 from vitbook.widgets.kit import colour_tables
-from vitbook.widgets.kit.traits import Checked, Flag, KnownAttributes, OneOf, Whole, checkpoint_of, choices_of, unknown
+from vitbook.widgets.kit.checkpoints import checkpoint_of
+from vitbook.widgets.kit.traits import Checked, Flag, KnownAttributes, OneOf, Whole, choices_of, unknown
 
 OWN_PICTURES = 6  # kept by an explorer; the oldest goes first
 

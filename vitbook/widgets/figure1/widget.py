@@ -24,7 +24,7 @@ from vitbook.widgets.figure1.drawing import Drawing
 from vitbook.widgets.figure1.parts import Part, costs, parts
 from vitbook.widgets.figure1.pieces import UNIT, Pieces
 from vitbook.widgets.kit import script, style
-from vitbook.widgets.kit.traits import checkpoint_of
+from vitbook.widgets.kit.checkpoints import checkpoint_of
 
 _numbers_of_figures = count(1)
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import traitlets
 
 from vitbook.checks import flag, whole
-from vitbook.pictures import PICTURES
 from vitbook.wording import brief
 
 
@@ -83,22 +81,4 @@ def one_of(value, names: Iterable[str], what: str) -> str:
     """The value, if it is one of these names.  Raises ValueError."""
     if not isinstance(value, str) or value not in names:
         raise ValueError(f"{what} must be one of {', '.join(names)}, got {brief(value)}")
-    return value
-
-
-def checkpoint_of(value, who: str):
-    """The value, if it is a checkpoint with everything that a widget needs.  Raises ValueError that says what to do."""
-    if isinstance(value, str) and value in PICTURES:
-        raise ValueError(
-            f"checkpoint must be what load_checkpoint returns, got the picture {value!r}; say {who}(picture={value!r})"
-        )
-    if isinstance(value, str | os.PathLike):
-        name = os.fspath(value)
-        raise ValueError(
-            f"checkpoint must be what load_checkpoint returns, got {brief(name)}; say load_checkpoint({brief(name)}) first"
-        )
-    if getattr(value, "weights", None) is None or getattr(value, "preprocessing", None) is None:
-        raise ValueError(
-            f"checkpoint must be what load_checkpoint returns, got {brief(value)} ({type(value).__name__})"
-        )
     return value

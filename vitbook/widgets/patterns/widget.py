@@ -17,7 +17,8 @@ from vitbook.pictures import load_picture
 from vitbook.pixels import seen
 from vitbook.studies.patterns import PATTERNS, Pattern
 from vitbook.widgets.kit import script, style
-from vitbook.widgets.kit.traits import Checked, KnownAttributes, OneOf, Whole, checkpoint_of
+from vitbook.widgets.kit.checkpoints import checkpoint_of
+from vitbook.widgets.kit.traits import Checked, KnownAttributes, OneOf, Whole
 from vitbook.wording import brief
 
 SIDES = (7, 14, 16, 28, 32, 56, 112, 224)  # of square grids on offer, beside the checkpoint's own

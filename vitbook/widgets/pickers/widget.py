@@ -12,7 +12,8 @@ from vitbook.maps import position_similarity
 from vitbook.patches import check_token, token_of
 from vitbook.pixels import seen
 from vitbook.widgets.kit import colour_tables, script, style
-from vitbook.widgets.kit.traits import KnownAttributes, Whole, checkpoint_of
+from vitbook.widgets.kit.checkpoints import checkpoint_of
+from vitbook.widgets.kit.traits import KnownAttributes, Whole
 
 LEVELS = 127  # steps to each side of zero
 
