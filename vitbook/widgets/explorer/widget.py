@@ -17,17 +17,16 @@ from IPython.display import display
 from vitbook.library.checkpoints import load_checkpoint
 from vitbook.pictures import PICTURES, load_picture
 from vitbook.widgets.explorer import first_view
-from vitbook.widgets.explorer.atlas import card, catalogue_card, fingerprint, photograph, shipped
+from vitbook.widgets.explorer.atlas import fingerprint, photograph, shipped
 from vitbook.widgets.explorer.choices import DIRECTIONS, SCALES, SHOWS, pinned, share, token
+from vitbook.widgets.explorer.controls import Controls
 from vitbook.widgets.explorer.kernel_answers import close_earlier, layer_of, trace_of
-from vitbook.widgets.explorer.own_pictures import name_for, own_controls, read, title_of
 from vitbook.widgets.explorer.packing import rows_bytes
-from vitbook.widgets.explorer.view import AttentionView, controls, set_options, set_range
+from vitbook.widgets.explorer.pictures import Pictures, read
+from vitbook.widgets.explorer.view import AttentionView
 from vitbook.widgets.kit import colour_tables
 from vitbook.widgets.kit.checkpoints import checkpoint_of
 from vitbook.widgets.kit.traits import Checked, Flag, KnownAttributes, OneOf, Whole, choices_of, unknown
-
-OWN_PICTURES = 6  # kept by an explorer; the oldest goes first
 
 
 class AttentionExplorer(KnownAttributes, widgets.VBox):
@@ -67,12 +66,10 @@ class AttentionExplorer(KnownAttributes, widgets.VBox):
                 raise TypeError(unknown(choice, "AttentionExplorer", choices_of(AttentionExplorer)))
         checkpoint = self._usable(load_checkpoint() if checkpoint is None else checkpoint)  # before any widget is made
         self._view = AttentionView(uid=uuid.uuid4().hex[:8], name=name, tables=colour_tables())
-        self._own = {}
-        self._controls = controls()
-        self._view.observe(self._tell_control, [trait for _, trait in self._controls.values()])
+        self._pictures, self._controls = Pictures(), Controls(self._try)
+        self._view.observe(self._tell_control, self._controls.traits())
         self._view.on_msg(self._answer)
-        self._boxes = self._lay_out()
-        super().__init__([self._boxes[0], self._view])
+        super().__init__([self._controls.bar, self._view])
         self.add_class("vb-widget").add_class("vbx-explorer")
 
         self.checkpoint, self.picture, self.query = checkpoint, picture, query
@@ -81,8 +78,7 @@ class AttentionExplorer(KnownAttributes, widgets.VBox):
         for key, value in choices.items():
             setattr(self, key, value)
         # Last: a link makes its second end equal to its first as soon as the page hears of it.
-        pairs = [((control, attribute), (self._view, trait)) for control, (attribute, trait) in self._controls.items()]
-        self._parts = [*self._controls, *self._boxes, self._view, *(widgets.jslink(*pair) for pair in pairs)]
+        self._parts = [*self._controls.all, self._view, *self._controls.linked_to(self._view)]
         close_earlier(self)
 
     # ---- choices: names outside, positions in the view
@@ -90,7 +86,7 @@ class AttentionExplorer(KnownAttributes, widgets.VBox):
     @property
     def pictures(self) -> list[str]:
         """The names that `picture` may take; more are added by setting it to a picture of your own."""
-        return [card["name"] for card in self._view.pictures]
+        return self._pictures.names
 
     def _link(self) -> None:
         """The public attributes and the view's, both ways."""
@@ -121,49 +117,31 @@ class AttentionExplorer(KnownAttributes, widgets.VBox):
         return {**choice, **positions}
 
     def _unpinned(self, pinned: dict) -> dict | None:
-        return (
-            {**pinned, "picture": self.pictures[pinned["picture"]], "show": list(SHOWS)[pinned["show"]]}
-            if pinned
-            else None
-        )
+        if not pinned:
+            return None
+        return {**pinned, "picture": self.pictures[pinned["picture"]], "show": list(SHOWS)[pinned["show"]]}
 
     def _tell_control(self, change) -> None:
         """Python moved a choice: move its control too.  What the page moved is linked there."""
-        if self._view.from_page:
-            return
-        for control, (attribute, trait) in self._controls.items():
-            if trait == change["name"]:
-                setattr(control, attribute, change["new"])
+        if not self._view.from_page:
+            self._controls.tell(change["name"], change["new"])
 
     @traitlets.observe("checkpoint")
     def _fit(self, change) -> None:
         """Sizes, pictures and ranges of a new checkpoint; whatever is out of its range goes to the nearest that is in it."""
-        checkpoint, config, view = self.checkpoint, self.checkpoint.config, self._view
-        cards = [catalogue_card(name, checkpoint) for name in shipped()]
-        cards += [card(name, picture, checkpoint) for name, picture in self._own.items()]
+        config, view = self.checkpoint.config, self._view
+        self._pictures.fit(self.checkpoint)
         last = {"layer": config.L, "head": config.heads, "query": config.N}
         with view.hold_sync(), self.hold_trait_notifications():
             view.first, view.first_rows = {}, b""
             view.sizes = {k: getattr(config, k) for k in ("L", "heads", "rows", "columns", "P", "H", "W")}
-            view.fingerprint, view.pictures = fingerprint(checkpoint), cards
+            view.fingerprint, view.pictures = fingerprint(self.checkpoint), self._pictures.cards
             self.against = None
             for trait in filter(self.trait_has_value, last):
                 setattr(self, trait, min(self._trait_values[trait], last[trait]))
         for trait, top in last.items():
-            set_range(self._control(trait), top, getattr(view, trait))
-        set_options(self._control("picture"), [c["title"] for c in cards], view.picture)
-
-    def _control(self, trait: str) -> widgets.Widget:
-        """The control that moves a trait of the view."""
-        return next(control for control, (_, moved) in self._controls.items() if moved == trait)
-
-    def _lay_out(self) -> list[widgets.Widget]:
-        """The bar of controls first, then every widget in it that is no control: the seldom used ones fold away."""
-        shown = list(self._controls)
-        more = widgets.Box(shown[5:]).add_class("vbx-more")
-        own, upload, address = own_controls(self._try)
-        bar = widgets.Box([*shown[:5], more, own]).add_class("vbx-controls")
-        return [bar, more, own, upload, address]
+            self._controls.set_range(trait, top, getattr(view, trait))
+        self._controls.set_pictures(self._pictures.titles, view.picture)
 
     # ---- pictures of one's own
 
@@ -183,29 +161,19 @@ class AttentionExplorer(KnownAttributes, widgets.VBox):
         view.problem = ""
         with self._saying("Reading the picture …"):
             picture, notes = read(source)
-        name = name_for(source, self._own)
-        new = card(name, picture, self.checkpoint, title_of(source))
-        for old in view.pictures:
-            if old["name"] in self._own and old["key"].endswith(new["key"][-9:]):
-                return old["name"]  # the same pixels again
+        new = self._pictures.new(source, picture, self.checkpoint)
+        if new in self._pictures.cards:
+            return new["name"]
         with self._saying(f"Running {config.L} layers on {config.N + 1} tokens …"):
             trace_of(self.checkpoint, view.fingerprint, new["key"], picture)
-        self._own[name] = picture
-        self._list(new)
+        self._pictures.add(new, picture)
+        if self.against and self.against["picture"] not in self.pictures:
+            self.against = None
+        view.pictures = self._pictures.cards
+        self._controls.set_pictures(self._pictures.titles, len(self.pictures) - 1)
         if notes:
             view.status = notes
-        return name
-
-    def _list(self, new: dict) -> None:
-        """One card more; the oldest of the reader's own goes when there are too many."""
-        if len(self._own) > OWN_PICTURES:
-            self._own.pop(next(iter(self._own)))
-        known = {*shipped(), *self._own}
-        cards = [c for c in self._view.pictures if c["name"] in known] + [new]
-        if self.against and self.against["picture"] not in known:
-            self.against = None
-        self._view.pictures = cards
-        set_options(self._control("picture"), [c["title"] for c in cards], len(cards) - 1)
+        return new["name"]
 
     @contextmanager
     def _saying(self, words: str):
@@ -221,8 +189,7 @@ class AttentionExplorer(KnownAttributes, widgets.VBox):
         want = content.get("want", "")
         try:
             _, key, what = want.split("/")
-            name = next(card["name"] for card in self._view.pictures if card["key"] == key)
-            picture = self._own.get(name) or load_picture(PICTURES[name])
+            picture = self._pictures.of(key)
             if what == "picture.webp":
                 data = photograph(picture)
             else:
