@@ -11,7 +11,7 @@ from traitlets import TraitError
 
 from vitbook.config import VARIANTS, ViTConfig
 from vitbook.studies.counting import MULTIPLY_ADDS, PARAMETERS, count_parameters, multiply_adds
-from vitbook.widgets.calculator.widget import INK, LETTERS, Calculator, style
+from vitbook.widgets.calculator.widget import INK, LETTERS, Calculator
 
 # A stand-in for the widget manager's model: enough of it to draw the view and to see what it sends.
 MODEL = """
@@ -228,8 +228,8 @@ def test_python_reads_and_sets_sizes():
         (dict(model="ViT-B/8"), ValueError, "model must be one of ViT-B/16"),
         (dict(P=15), ValueError, "whole number of patches"),
         (dict(depth=3), TypeError, "no depth; sizes are H, W"),
-        (dict(D="wide"), TraitError, "'D' trait"),
-        (dict(K=-1), ValueError, "classes must be"),
+        (dict(D="wide"), TraitError, "D must be a positive whole number, got 'wide'"),
+        (dict(K=-1), TraitError, "K must be a whole number of at least 0, got -1"),
     ],
 )
 def test_an_impossible_start_is_refused(start, error, complaint):
@@ -240,4 +240,4 @@ def test_an_impossible_start_is_refused(start, error, complaint):
 def test_every_part_has_an_ink_of_the_palette():
     assert set(INK) == {term.name for term in (*PARAMETERS, *MULTIPLY_ADDS)}
     for ink in set(INK.values()):
-        assert f"--vb-{ink}:" in style()
+        assert Calculator()._css.count(f"--vb-{ink}:") == 2, "in both themes"

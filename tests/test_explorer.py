@@ -30,7 +30,8 @@ from vitbook.pictures import PICTURES, PictureError, load_picture
 from vitbook.pixels import seen
 from vitbook.widgets.explorer import atlas, first_view, kernel_answers
 from vitbook.widgets.explorer.packing import layer_bytes, layer_stack, pack, rows_bytes, unpack
-from vitbook.widgets.explorer.widget import OWN_PICTURES, AttentionExplorer
+from vitbook.widgets.explorer.pictures import OWN_PICTURES
+from vitbook.widgets.explorer.widget import AttentionExplorer
 from vitbook.widgets.kit import script as script_of
 
 STRAIGHT = Preprocessing((15, 20), (0.5,) * 3, (0.5,) * 3)
@@ -153,11 +154,11 @@ NODE = shutil.which("node")
 
 @pytest.fixture(scope="module")
 def script(tmp_path_factory):
-    """A function that runs lines of JavaScript with everything that explorer.js exports, and returns what they print."""
+    """A function that runs lines of JavaScript with everything that the explorer's files export, and returns what they print."""
     if NODE is None:
         pytest.skip("no node here; test_explorer_browser.py checks the same numbers in Chromium")
     folder = tmp_path_factory.mktemp("script")
-    (folder / "explorer.mjs").write_text(script_of("explorer/data.js", "explorer/widget.js"), encoding="utf-8")
+    (folder / "explorer.mjs").write_text(script_of("explorer/widget.js"), encoding="utf-8")
 
     def say(lines: str):
         (folder / "ask.mjs").write_text(f'import * as x from "./explorer.mjs";\n{lines}', encoding="utf-8")
@@ -394,7 +395,7 @@ def test_a_change_in_the_page_is_one_event_and_moves_no_control_back(explorer):
 
 def test_python_moves_the_controls_too(explorer):
     explorer.layer, explorer.show = 3, "mean"
-    controls = {trait: control for control, (_, trait) in explorer._controls.items()}
+    controls = {trait: control for control, (_, trait) in explorer._controls.moves.items()}
     assert controls["layer"].value == 3 and controls["show"].index == 1
 
 
@@ -443,7 +444,7 @@ def test_a_new_checkpoint_leaves_nothing_out_of_range(explorer, config):
     explorer.checkpoint = tiny(config, replace(STRAIGHT, resize=(config.H, config.W)))
     assert explorer.layer <= config.L and explorer.head <= config.heads and explorer.query <= config.N
     assert explorer.against is None
-    for control, (_, trait) in explorer._controls.items():
+    for control, (_, trait) in explorer._controls.moves.items():
         if isinstance(control, ipywidgets.IntSlider):
             assert control.min < control.max, "a slider cannot draw a range of one"
             assert control.min <= getattr(explorer, trait) == control.value <= control.max
@@ -494,7 +495,7 @@ def test_a_picture_of_ones_own(explorer, tmp_path):
 def test_an_upload_leaves_no_bytes_behind(explorer, tmp_path):
     Image.fromarray(noise(2)).save(tmp_path / "holiday.png")
     data = (tmp_path / "holiday.png").read_bytes()
-    upload = next(w for w in explorer._boxes if isinstance(w, ipywidgets.FileUpload))
+    upload = explorer._controls.upload
     now = datetime.now(UTC)
     upload.value = (
         {"name": "holiday.png", "type": "image/png", "size": len(data), "content": data, "last_modified": now},
@@ -509,7 +510,7 @@ def test_an_upload_leaves_no_bytes_behind(explorer, tmp_path):
 
 @pytest.mark.parametrize("text", ["/no/such/cat.png", "https://", "  chelsey "])
 def test_what_load_picture_refuses_is_said_in_the_widget(explorer, text):
-    address = next(w for w in explorer._boxes if isinstance(w, ipywidgets.Text))
+    address = explorer._controls.address
     address.value = text
     assert explorer._view.problem and explorer.picture == "chelsea" and explorer._view.status == ""
     explorer.picture = noise(3)

@@ -89,7 +89,7 @@ def page(browser, widget):
 
 def load(page, widget):
     state = {name: getattr(widget, name) for name in ("_css", "data", "pattern", "grid", "query", "chosen")}
-    page.evaluate(LOAD, [str(PatternWidget._esm), json.loads(json.dumps(state))])
+    page.evaluate(LOAD, [widget._esm, json.loads(json.dumps(state))])
 
 
 @pytest.mark.browser
@@ -186,7 +186,9 @@ def test_a_choice_that_cannot_be_is_said_and_mended(page):
     k = page.get_by_label("k: ")
     k.fill("4")
     assert "only if k is odd" in page.get_by_role("alert").inner_text()
+    assert page.evaluate("model.saved") == 0, "Python would refuse it, so it is not told"
     k.fill("3")
+    assert page.evaluate("model.saved") == 1
     assert page.get_by_role("alert").inner_text() == "" if page.get_by_role("alert").is_visible() else True
     assert page.locator(".vb-pattern-widget").get_attribute("data-pairs") == str(PATTERNS["local"].pairs(3, 4, k=3))
 

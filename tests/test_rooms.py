@@ -13,6 +13,7 @@ PACKAGE = Path(vitbook.__file__).parent
 
 #: room -> rooms of ours that it may import.  A room that is not here may not exist.  The model first, one file a step.
 ARROWS = {
+    "checks": {"wording"},
     "config": set(),
     "notation": set(),
     "wording": set(),

@@ -352,10 +352,12 @@ def test_names_of_files_in_the_explorer(word, tmp_path):
     for source, name in ((path, path.name), ((upload,), word)):
         explorer.picture = source
         card = explorer._view.pictures[-1]
-        assert card["title"] == (one_line(name) or "your picture") or len(explorer._own) == 1, "the same pixels again"
+        assert card["title"] == (one_line(name) or "your picture") or len(explorer._pictures.own) == 1, (
+            "the same pixels again"
+        )
         assert re.fullmatch(r"[A-Za-z0-9-]+", card["key"])
         json.dumps(card).encode("utf-8")
-        explorer._own.clear()
+        explorer._pictures.own.clear()
     explorer.close()
 
 

@@ -21,6 +21,14 @@ def one_line(text: str, most: int = 80) -> str:
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
+def brief(value: object, most: int = 60) -> str:
+    """A value as a message can show it: its `repr` in one line, cut where it grows long."""
+    try:
+        return one_line(repr(value), most)
+    except Exception:  # __repr__ may be anybody's code
+        return f"a {type(value).__name__}"
+
+
 def _shown(letter: str) -> str:
     kind = unicodedata.category(letter)
     if kind == "Cc":

@@ -43,7 +43,19 @@ def photo(picture: Image.Image, quality: int = 88) -> str:
     """An RGB picture -> a JPEG data URI."""
     out = io.BytesIO()
     picture.convert("RGB").save(out, "JPEG", quality=quality, optimize=True)
-    return _uri("jpeg", out.getvalue())
+    return data_uri("image/jpeg", out.getvalue())
+
+
+def exact_picture(picture: Image.Image) -> str:
+    """A picture -> a PNG data URI, every pixel as it is."""
+    out = io.BytesIO()
+    picture.save(out, "PNG", optimize=True)
+    return data_uri("image/png", out.getvalue())
+
+
+def data_uri(kind: str, data: bytes) -> str:
+    """Bytes of a kind such as "image/webp" as an address that holds them."""
+    return f"data:{kind};base64,{base64.b64encode(data).decode('ascii')}"
 
 
 def thinned(values: np.ndarray, rows: int, columns: int) -> np.ndarray:
@@ -65,8 +77,4 @@ def _palette_png(level: np.ndarray, colours, alpha: np.ndarray) -> str:
     picture.putpalette([int(c[i : i + 2], 16) for c in colours for i in (1, 3, 5)])
     out = io.BytesIO()
     picture.save(out, "PNG", transparency=bytes(int(a) for a in alpha), optimize=True)
-    return _uri("png", out.getvalue())
-
-
-def _uri(kind: str, data: bytes) -> str:
-    return f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
+    return data_uri("image/png", out.getvalue())

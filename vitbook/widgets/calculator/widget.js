@@ -1,174 +1,121 @@
-// The calculator: the formulas of vitbook.studies.counting, evaluated in the page in whole numbers of any length.
+// The calculator: sizes in, parameters and multiply-adds out.
+import { field, input, select } from "../kit/controls.js";
+import { make, onChange, put, uid } from "../kit/dom.js";
+import { count, FLAGS, letters, problems, SIZES } from "./counting.js";
+import { fact, results } from "./results.js";
 
-const SIZES = [
-  ["H", "picture height", "pixels"], ["W", "picture width", "pixels"], ["P", "side of a patch", "pixels"], ["C", "colour channels", ""],
-  ["D", "width of a token", ""], ["L", "layers", ""], ["heads", "heads", ""], ["M", "width of the MLP", ""], ["K", "classes", "0: no class layer"],
-];
-const FLAGS = [["qkv_bias", "biases on q, k, v"], ["pre_logits", "pre-logits layer"]];
-
-/** The value of a formula such as 4*D**2 + (N + 1)*D, with BigInt letters: sums of products of powers, and brackets. */
-export function evaluate(formula, letters) {
-  const tokens = formula.match(/\*\*|[A-Za-z]+|\d+|[-+*()]/g);
-  let next = 0;
-  const sum = () => {
-    let value = product();
-    while (tokens[next] === "+" || tokens[next] === "-") value = tokens[next++] === "+" ? value + product() : value - product();
-    return value;
-  };
-  const product = () => {
-    let value = power();
-    while (tokens[next] === "*") { next++; value *= power(); }
-    return value;
-  };
-  const power = () => {
-    const base = atom();
-    if (tokens[next] !== "**") return base;
-    next++;
-    return base ** power();
-  };
-  const atom = () => {
-    const token = tokens[next++];
-    if (token === "(") { const value = sum(); next++; return value; }
-    if (/^\d/.test(token)) return BigInt(token);
-    if (!(token in letters)) throw new Error(`no letter ${token} in ${formula}`);
-    return letters[token];
-  };
-  const value = sum();
-  if (next !== tokens.length) throw new Error(`cannot read ${formula}`);
-  return value;
-}
-
-/** What is wrong with the sizes, letter by letter, in the words of ViTConfig; empty where they fit. */
-export function problems(size) {
-  const found = {};
-  for (const [letter] of SIZES) {
-    const least = letter === "K" ? 0n : 1n;
-    if (size[letter] === null || size[letter] < least) found[letter] = `${letter} must be a ${least ? "positive " : ""}whole number`;
+class Calculator {
+  constructor(model, el) {
+    Object.assign(this, { model, id: uid("vb-calc"), stop: new AbortController(), inputs: {}, notes: {}, boxes: {} });
+    this.build(el);
+    this.listen();
+    this.pull();
   }
-  for (const side of ["H", "W"])
-    if (!found[side] && !found.P && size[side] % size.P) found[side] = `${side} = ${size[side]} is not a whole number of patches of ${size.P}`;
-  if (!found.D && !found.heads && size.D % size.heads) found.D = `D = ${size.D} cannot be shared equally among ${size.heads} heads`;
-  return found;
-}
 
-/** The letters of the formulas. */
-export function letters(size, flags) {
-  const N = (size.H / size.P) * (size.W / size.P);
-  return { ...size, N, b: flags.qkv_bias ? 1n : 0n, r: flags.pre_logits ? 1n : 0n };
-}
+  build(el) {
+    const presets = Object.keys(this.model.get("presets")).map((name) => [name, name]);
+    this.preset = select([...presets, ["", "your own sizes"]], { id: `${this.id}-model` });
+    this.preset.lastChild.disabled = true;
+    const fields = SIZES.map((size) => this.field(...size));
+    const flags = FLAGS.map((flag) => this.flag(...flag));
+    this.summary = make("div", { class: "summary", "aria-live": "polite", role: "status" });
+    this.results = make("div", { class: "results" });
+    this.root = make("section", { class: "vb-widget vb-calc", "aria-label": "Calculator of parameters and multiply-adds" },
+      make("div", { class: "choose" }, make("label", { for: this.preset.id }, "Start from "), this.preset),
+      make("div", { class: "fields" }, ...fields), make("div", { class: "flags" }, ...flags), this.summary, this.results);
+    el.replaceChildren(this.root);
+  }
 
-/** Part by part: each, times, total, share of the whole in tenths of a per cent. */
-export function count(terms, values) {
-  const parts = terms.map((term) => {
-    const each = evaluate(term.formula, values), times = evaluate(term.times, values);
-    return { ...term, each, times, total: each * times };
-  });
-  const total = parts.reduce((sum, part) => sum + part.total, 0n);
-  for (const part of parts) part.share = total ? Number((part.total * 100000n) / total) / 1000 : 0;
-  return { parts: parts.filter((part) => part.total), total };
-}
+  field(letter, meaning, unit) {
+    const id = `${this.id}-${letter}`;
+    this.inputs[letter] = input({ inputmode: "numeric", "aria-describedby": `${id}-note` });
+    this.notes[letter] = make("small", { id: `${id}-note` }, unit);
+    const label = [make("i", {}, letter), ` ${letter === "heads" ? "" : meaning}`];
+    return field(id, label, this.inputs[letter], this.notes[letter]);
+  }
 
-const percent = (share) => (share > 0 && share < 0.05 ? "< 0.1" : share.toFixed(1)) + " %";
-const written = (n) => n.toString().replace(/\B(?=(\d{3})+$)/g, ",");
+  flag(name, meaning) {
+    this.boxes[name] = make("input", { type: "checkbox", id: `${this.id}-${name}` });
+    return make("label", { for: this.boxes[name].id }, this.boxes[name], ` ${meaning}`);
+  }
 
-function element(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) if (value !== undefined) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-}
-
-function render({ model, el }) {
-  const uid = `vb-calc-${Math.random().toString(36).slice(2, 9)}`;
-  const root = element("section", { class: "vb-calc", "aria-label": "Calculator of parameters and multiply-adds" });
-  const preset = element("select", { id: `${uid}-model` }, ...Object.keys(model.get("presets")).map((name) => element("option", { value: name }, name)),
-    element("option", { value: "", disabled: "" }, "your own sizes"));
-  const inputs = {}, notes = {};
-  const fields = SIZES.map(([letter, meaning, unit]) => {
-    inputs[letter] = element("input", { id: `${uid}-${letter}`, inputmode: "numeric", autocomplete: "off", spellcheck: "false", "aria-describedby": `${uid}-${letter}-note` });
-    notes[letter] = element("small", { id: `${uid}-${letter}-note` }, unit);
-    const name = element("label", { for: `${uid}-${letter}` }, element("i", {}, letter), ` ${letter === "heads" ? "" : meaning}`);
-    return element("div", { class: "field" }, name, inputs[letter], notes[letter]);
-  });
-  const boxes = Object.fromEntries(FLAGS.map(([name]) => [name, element("input", { type: "checkbox", id: `${uid}-${name}` })]));
-  const flags = FLAGS.map(([name, meaning]) => element("label", { for: `${uid}-${name}` }, boxes[name], ` ${meaning}`));
-  const summary = element("div", { class: "summary", "aria-live": "polite", role: "status" });
-  const results = element("div", { class: "results" });
-  root.append(
-    element("div", { class: "choose" }, element("label", { for: `${uid}-model` }, "Start from "), preset),
-    element("div", { class: "fields" }, ...fields), element("div", { class: "flags" }, ...flags), summary, results);
-  el.replaceChildren(root);
-
-  const typed = () => Object.fromEntries(SIZES.map(([letter]) => {
-    const text = inputs[letter].value.trim().replace(/[,\s_]/g, "");
-    return [letter, /^\d{1,18}$/.test(text) ? BigInt(text) : null];
-  }));
-  const chosen = () => Object.fromEntries(FLAGS.map(([name]) => [name, boxes[name].checked]));
-
-  function draw() {
-    const size = typed(), wrong = problems(size);
-    for (const [letter, , unit] of SIZES) {
-      notes[letter].textContent = wrong[letter] ?? unit;
-      inputs[letter].setAttribute("aria-invalid", letter in wrong);
+  listen() {
+    this.preset.addEventListener("change", () => this.start(this.preset.value));
+    for (const each of Object.values(this.inputs)) {
+      each.addEventListener("input", () => this.draw());
+      each.addEventListener("change", () => this.push());
     }
-    const same = Object.entries(model.get("presets")).find(([, sizes]) => Object.entries(sizes).every(([letter, n]) => size[letter] === BigInt(n)));
-    preset.value = same ? same[0] : "";
-    root.classList.toggle("invalid", Object.keys(wrong).length > 0);
-    if (Object.keys(wrong).length) { summary.textContent = "No count: " + Object.values(wrong).join("; ") + "."; return; }
-    const values = letters(size, chosen());
-    const parameters = count(model.get("parameters"), values), cost = count(model.get("multiply_adds"), values);
-    summary.replaceChildren(
-      fact("parameters", written(parameters.total), "parameters"), fact("cost", written(cost.total), "multiply-adds a picture"),
-      fact("tokens", written(values.N + 1n), "tokens"), fact("D_h", written(size.D / size.heads), "numbers a head"));
-    results.replaceChildren(view("Parameters", parameters), view("Multiply-adds", cost));
+    for (const box of Object.values(this.boxes)) box.addEventListener("change", () => (this.draw(), this.push()));
+    onChange(this.model, [...Object.keys(this.inputs), ...Object.keys(this.boxes)], () => this.differs() && this.pull(), this.stop.signal);
   }
 
-  const fact = (name, number, unit) => element("p", { "data-fact": name }, element("b", {}, number), ` ${unit}`);
-
-  function view(title, counted) {
-    const bar = element("div", { class: "bar", "data-vb-light": "", role: "img", "aria-label": `${title}: ` + counted.parts.map((p) => `${p.title} ${percent(p.share)}`).join(", ") });
-    for (const part of counted.parts) {
-      const piece = element("span", { style: `width:${part.share}%;background:var(--vb-${part.ink})`, title: `${part.title}: ${percent(part.share)}` });
-      bar.append(piece);
-    }
-    const head = element("tr", {}, ...["part", "formula", "each", "times", "all", "share"].map((name) => element("th", { scope: "col" }, name)));
-    const rows = counted.parts.map((p) => element("tr", {},
-      element("th", { scope: "row" }, element("span", { class: "key", style: `background:var(--vb-${p.ink})`, "aria-hidden": "true" }), p.title),
-      ...[["formula", p.text], ["each", written(p.each)], ["times", `× ${written(p.times)}`], ["all", written(p.total)], ["share", percent(p.share)]]
-        .map(([name, text]) => element("td", { "data-label": name }, text))));
-    const total = element("tr", { class: "total" }, element("th", { scope: "row" }, "total"), element("td"), element("td"), element("td"),
-      element("td", { "data-label": "all" }, written(counted.total)), element("td"));
-    const table = element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows, total));
-    return element("details", { open: title === "Parameters" ? "" : undefined, "data-view": title }, element("summary", {}, title), bar, table);
+  /** What stands in the fields, a BigInt a letter, null where it is no whole number. */
+  get typed() {
+    const read = (text) => (/^\d{1,18}$/.test(text) ? BigInt(text) : null);
+    return Object.fromEntries(Object.entries(this.inputs).map(([letter, { value }]) => [letter, read(value.trim().replace(/[,\s_]/g, ""))]));
   }
 
-  const push = () => {
-    const size = typed();
+  get flags() {
+    return Object.fromEntries(Object.entries(this.boxes).map(([name, { checked }]) => [name, checked]));
+  }
+
+  /** Whether the model holds something else than the page shows. */
+  differs() {
+    const shown = { ...Object.fromEntries(Object.entries(this.inputs).map(([letter, { value }]) => [letter, value])), ...this.flags };
+    return Object.entries(shown).some(([name, value]) => String(this.model.get(name)) !== String(value));
+  }
+
+  start(name) {
+    for (const [letter, n] of Object.entries(this.model.get("presets")[name])) this.inputs[letter].value = String(n);
+    this.draw();
+    this.push();
+  }
+
+  pull() {
+    for (const [letter, each] of Object.entries(this.inputs)) each.value = String(this.model.get(letter));
+    for (const [name, box] of Object.entries(this.boxes)) box.checked = this.model.get(name);
+    this.draw();
+  }
+
+  /** Tell Python, unless the sizes fit no model. */
+  push() {
+    const size = this.typed;
     if (Object.keys(problems(size)).length) return;
-    for (const [letter] of SIZES) if (size[letter] <= BigInt(Number.MAX_SAFE_INTEGER)) model.set(letter, Number(size[letter]));
-    for (const [name] of FLAGS) model.set(name, boxes[name].checked);
-    model.save_changes();
-  };
-  const pull = () => {
-    for (const [letter] of SIZES) inputs[letter].value = String(model.get(letter));
-    for (const [name] of FLAGS) boxes[name].checked = model.get(name);
-    draw();
-  };
-  preset.addEventListener("change", () => {
-    for (const [letter, n] of Object.entries(model.get("presets")[preset.value])) inputs[letter].value = String(n);
-    draw();
-    push();
-  });
-  for (const [letter] of SIZES) {
-    inputs[letter].addEventListener("input", draw);
-    inputs[letter].addEventListener("change", push);
+    const told = Object.entries(size).filter(([, n]) => n <= BigInt(Number.MAX_SAFE_INTEGER));
+    put(this.model, { ...Object.fromEntries(told.map(([letter, n]) => [letter, Number(n)])), ...this.flags });
   }
-  for (const [name] of FLAGS) boxes[name].addEventListener("change", () => { draw(); push(); });
-  const names = [...SIZES.map(([letter]) => letter), ...FLAGS.map(([name]) => name)];
-  const outside = () => { if (names.some((name) => String(model.get(name)) !== (name in inputs ? inputs[name].value : String(boxes[name].checked)))) pull(); };
-  for (const name of names) model.on(`change:${name}`, outside);
-  pull();
-  return () => names.forEach((name) => model.off(`change:${name}`, outside));
+
+  draw() {
+    const size = this.typed;
+    const wrong = problems(size);
+    this.drawProblems(wrong);
+    const fits = ([, sizes]) => Object.entries(sizes).every(([letter, n]) => size[letter] === BigInt(n));
+    this.preset.value = Object.entries(this.model.get("presets")).find(fits)?.[0] ?? "";
+    if (Object.keys(wrong).length) {
+      this.summary.textContent = `No count: ${Object.values(wrong).join("; ")}.`;
+      return;
+    }
+    const values = letters(size, this.flags);
+    const parameters = count(this.model.get("parameters"), values);
+    const cost = count(this.model.get("multiply_adds"), values);
+    this.summary.replaceChildren(
+      fact("parameters", parameters.total, "parameters"), fact("cost", cost.total, "multiply-adds a picture"),
+      fact("tokens", values.N + 1n, "tokens"), fact("D_h", size.D / size.heads, "numbers a head"));
+    this.results.replaceChildren(results("Parameters", parameters, true), results("Multiply-adds", cost, false));
+  }
+
+  drawProblems(wrong) {
+    for (const [letter, , unit] of SIZES) {
+      this.notes[letter].textContent = wrong[letter] ?? unit;
+      this.inputs[letter].setAttribute("aria-invalid", letter in wrong);
+    }
+    this.root.classList.toggle("invalid", Object.keys(wrong).length > 0);
+  }
 }
 
-export default { render };
+export default {
+  render({ model, el }) {
+    const calculator = new Calculator(model, el);
+    return () => calculator.stop.abort();
+  },
+};

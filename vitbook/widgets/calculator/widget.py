@@ -6,17 +6,15 @@ are Python's to the last digit.  Chapter: where the parameters sit.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import anywidget
 import traitlets
 
 from vitbook.config import VARIANTS, ViTConfig
-from vitbook.figures import palette
 from vitbook.studies.counting import MULTIPLY_ADDS, PARAMETERS, count_parameters, multiply_adds
 from vitbook.studies.formulas import Count, Term, as_text
+from vitbook.widgets.kit import script, style
+from vitbook.widgets.kit.traits import Flag, KnownAttributes, Whole, one_of
 
-HERE = Path(__file__).parent
 LETTERS = ("H", "W", "P", "C", "D", "L", "heads", "M")
 #: Part -> the ink of what it is; parts that cannot stand in one bar may share an ink.
 INK = {
@@ -33,17 +31,7 @@ INK = {
     "pre_logits": "picture",
     "head": "class",
 }
-_INKS = ("ground", "surface", "line", "text", "muted", *dict.fromkeys(INK.values()))
-
-
-def style() -> str:
-    """The style sheet with the palette's colours for both themes, for pages that do not carry them."""
-    dark = 'html[data-theme="dark"] .vb-calc, body[data-jp-theme-light="false"] .vb-calc'
-    blocks = []
-    for theme, where in zip(palette.THEMES, (".vb-calc", dark), strict=True):
-        inks = "".join(f"--vb-{name}:{palette.colour(name, theme)};" for name in _INKS)
-        blocks.append(f"{where}{{color-scheme:{theme};{inks}}}\n")
-    return "".join(blocks) + (HERE / "widget.css").read_text(encoding="utf-8")
+_PIECES = "".join(f'.vb-calc [data-ink="{ink}"]{{background:var(--vb-{ink})}}\n' for ink in dict.fromkeys(INK.values()))
 
 
 def described(terms: tuple[Term, ...]) -> list[dict[str, str]]:
@@ -54,35 +42,34 @@ def described(terms: tuple[Term, ...]) -> list[dict[str, str]]:
     ]
 
 
-class Calculator(anywidget.AnyWidget):
+class Calculator(KnownAttributes, anywidget.AnyWidget):
     """Parameters and multiply-adds of any plain ViT.
 
     model: a variant of Table 1 to start from; any size by its letter, K classes (0: no class layer), qkv_bias and
     pre_logits may be given too.  Each is an attribute to read, set and observe; the page may change it as well.
-    Raises ValueError as `ViTConfig` does when the start is impossible.
+    Raises ValueError as `ViTConfig` does when the start is impossible, and traitlets.TraitError for what is no size.
     """
 
-    _esm = traitlets.Unicode((HERE / "widget.js").read_text(encoding="utf-8")).tag(sync=True)
-    _css = traitlets.Unicode(style()).tag(sync=True)
+    _esm = traitlets.Unicode(script("calculator/widget.js")).tag(sync=True)
+    _css = traitlets.Unicode(style("calculator/widget.css", _PIECES)).tag(sync=True)
 
-    H = traitlets.Int().tag(sync=True)
-    W = traitlets.Int().tag(sync=True)
-    P = traitlets.Int().tag(sync=True)
-    C = traitlets.Int().tag(sync=True)
-    D = traitlets.Int().tag(sync=True)
-    L = traitlets.Int().tag(sync=True)
-    heads = traitlets.Int().tag(sync=True)
-    M = traitlets.Int().tag(sync=True)
-    K = traitlets.Int(1000).tag(sync=True)
-    qkv_bias = traitlets.Bool(True).tag(sync=True)
-    pre_logits = traitlets.Bool(False).tag(sync=True)
+    H = Whole(1).tag(sync=True)
+    W = Whole(1).tag(sync=True)
+    P = Whole(1).tag(sync=True)
+    C = Whole(1).tag(sync=True)
+    D = Whole(1).tag(sync=True)
+    L = Whole(1).tag(sync=True)
+    heads = Whole(1).tag(sync=True)
+    M = Whole(1).tag(sync=True)
+    K = Whole(1000, least=0).tag(sync=True)
+    qkv_bias = Flag(True).tag(sync=True)
+    pre_logits = Flag(False).tag(sync=True)
     presets = traitlets.Dict().tag(sync=True)
     parameters = traitlets.List().tag(sync=True)
     multiply_adds = traitlets.List().tag(sync=True)
 
     def __init__(self, model: str = "ViT-B/16", **sizes):
-        if model not in VARIANTS:
-            raise ValueError(f"model must be one of {', '.join(VARIANTS)}, got {model!r}")
+        one_of(model, VARIANTS, "model")
         if unknown := sizes.keys() - {*LETTERS, "K", "qkv_bias", "pre_logits"}:
             raise TypeError(f"Calculator has no {', '.join(sorted(unknown))}; sizes are {', '.join(LETTERS)} and K")
         presets = {name: {letter: getattr(c, letter) for letter in LETTERS} for name, c in VARIANTS.items()}

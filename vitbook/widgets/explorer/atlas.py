@@ -28,6 +28,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from weakref import WeakKeyDictionary
 
+import torch
 from PIL import Image
 
 from vitbook.library.checkpoints import Checkpoint, load_checkpoint
@@ -49,7 +50,7 @@ def fingerprint(checkpoint) -> str:
         digest = hashlib.sha256(f"{VERSION} {asdict(checkpoint.config)} {checkpoint.preprocessing}".encode())
         for name, tensor in checkpoint.weights.named():
             digest.update(name.encode())
-            digest.update(memoryview(tensor.contiguous().numpy()).cast("B"))
+            digest.update(memoryview(tensor.cpu().contiguous().view(torch.uint8).numpy()))  # NumPy has no bfloat16
         _fingerprints[checkpoint] = digest.hexdigest()[:12]
     return _fingerprints[checkpoint]
 

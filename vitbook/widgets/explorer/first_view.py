@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from html import escape
 
 import numpy as np
@@ -11,6 +9,7 @@ from PIL import Image
 
 from vitbook.figures.colours import paint
 from vitbook.figures.palette import THEMES
+from vitbook.figures.thumbnails import data_uri, exact_picture
 from vitbook.pictures import PICTURES, load_picture
 from vitbook.widgets.explorer.atlas import photograph
 from vitbook.widgets.kit import style
@@ -22,40 +21,55 @@ def html(explorer) -> str:
     """The title, the photograph under its map, the bare map and a line of figures, as widget.js will draw them."""
     view, config = explorer._view, explorer.checkpoint.config
     card = view.pictures[view.picture]
-    rows, to_class = _rows(view, config)
-    if explorer.show == "rollout":
-        index, shared, name = explorer.layer - 1, rows.max(), f"Rollout up to layer {explorer.layer}"
-    elif explorer.show == "mean":
-        index, shared, name = 0, rows[1:].max(), f"Layer {explorer.layer}, mean of {config.heads} heads"
-    else:
-        index, shared, name = explorer.head, rows[1:].max(), f"Layer {explorer.layer}, head {explorer.head}"
-    weights = rows[index].reshape(config.rows, config.columns)
-    top = weights.max() if explorer.scale == "map" else shared
+    name, weights, to_class, top = _shown(explorer)
     most = int(weights.argmax())
     words = (
-        f"{name}: [class] gets {to_class[index]:.3f}; the largest weight on a patch is {weights.max():.4f}, "
+        f"{name}: [class] gets {to_class:.3f}; the largest weight on a patch is {weights.max():.4f}, "
         f"at row {most // config.columns}, column {most % config.columns}."
     )
-    photo = f"data:image/webp;base64,{_base64(photograph(load_picture(PICTURES[card['name']]), SIDE))}"
-    left, top_edge, right, bottom = (100 * v for v in card["box"])
-    box = f"left:{left}%;top:{top_edge}%;width:{right - left}%;height:{bottom - top_edge}%"
-    cells = "".join(
-        f'<img class="vbx-cells vbx-cells-{theme}" alt="" src="{_png(paint(weights, top, theme))}">' for theme in THEMES
+    photo = data_uri("image/webp", photograph(load_picture(PICTURES[card["name"]]), SIDE))
+    left, above, right, below = (100 * v for v in card["box"])
+    seen = f' style="left:{left}%;top:{above}%;width:{right - left}%;height:{below - above}%"'
+    image, spoken = f'<img alt="{escape(card["alt"])}" src="{photo}">', f' role="img" aria-label="{escape(words)}"'
+    cells = _cells(weights, top, config)
+    panels = _panel(
+        "photo", card["width"] / card["height"], f'{image}<div class="vbx-seen"{seen}>{cells}</div>', card["title"]
     )
+    bare = f"The {config.rows} × {config.columns} weights, bare"
+    panels += _panel("grid", config.columns / config.rows, f'<div class="vbx-seen">{cells}</div>', bare, spoken)
     return (
-        f'<div class="vbx-first vbx-explorer" data-for="{view.uid}"><style>{style()}</style>'
+        f'<div class="vbx-first vb-widget vbx-explorer" data-for="{view.uid}"><style>{style("explorer/widget.css")}</style>'
         '<div class="vbx-controls"><noscript>To choose other maps, allow this page its scripts.</noscript></div>'
-        '<div class="vbx-view">'
-        f'<p class="vbx-title">{escape(name)}</p><div class="vbx-stage" style="--vb-columns:{_columns(card, config)}">'
-        f'<figure class="vbx-panel"><div class="vbx-head"></div><div class="vbx-frame vbx-photo" '
-        f'style="--vb-aspect:{card["width"] / card["height"]:.4f}">'
-        f'<img alt="{escape(card["alt"])}" src="{photo}"><div class="vbx-seen" style="{box}">{cells}</div></div>'
-        f"<figcaption>{escape(card['title'])}</figcaption></figure>"
-        f'<figure class="vbx-panel"><div class="vbx-head"></div><div class="vbx-frame vbx-grid" '
-        f'style="--vb-aspect:{config.columns / config.rows:.4f}" role="img" aria-label="{escape(words)}">'
-        f'<div class="vbx-seen">{cells}</div></div>'
-        f"<figcaption>The {config.rows} × {config.columns} weights, bare</figcaption></figure></div>"
+        f'<div class="vbx-view"><p class="vbx-title">{escape(name)}</p>'
+        f'<div class="vbx-stage" style="--vb-columns:{_columns(card, config)}">{panels}</div>'
         f'<p class="vbx-status">{escape(words)}</p></div></div>'
+    )
+
+
+def _shown(explorer) -> tuple[str, np.ndarray, float, float]:
+    """The map that is chosen: its name, its weights (N,), what [class] gets, and the top of its colour scale."""
+    view, config = explorer._view, explorer.checkpoint.config
+    rows, to_class = _rows(view, config)
+    # of a layer the mean stands first, and is no peer of its heads; a stack of rollouts has no mean
+    index, first, name = {
+        "rollout": (explorer.layer - 1, 0, f"Rollout up to layer {explorer.layer}"),
+        "mean": (0, 1, f"Layer {explorer.layer}, mean of {config.heads} heads"),
+        "head": (explorer.head, 1, f"Layer {explorer.layer}, head {explorer.head}"),
+    }[explorer.show]
+    top = rows[index] if explorer.scale == "map" else rows[first:]
+    return name, rows[index], to_class[index], top.max()
+
+
+def _cells(weights: np.ndarray, top: float, config) -> str:
+    grid = weights.reshape(config.rows, config.columns)
+    pictures = ((theme, exact_picture(Image.fromarray(paint(grid, top, theme)))) for theme in THEMES)
+    return "".join(f'<img class="vbx-cells vbx-cells-{theme}" alt="" src="{uri}">' for theme, uri in pictures)
+
+
+def _panel(kind: str, aspect: float, body: str, caption: str, spoken: str = "") -> str:
+    return (
+        f'<figure class="vbx-panel"><div class="vbx-head"></div><div class="vbx-frame vbx-{kind}" '
+        f'style="--vb-aspect:{aspect:.4f}"{spoken}>{body}</div><figcaption>{escape(caption)}</figcaption></figure>'
     )
 
 
@@ -71,13 +85,3 @@ def _rows(view, config) -> tuple[np.ndarray, np.ndarray]:
     _, to_class, tops = np.frombuffer(data[: 12 * count], "<f4").reshape(3, count)
     codes = np.frombuffer(data[12 * count :], np.uint8).reshape(count, config.N)
     return codes / 255 * tops[:, None].astype(np.float64), to_class
-
-
-def _png(rgb: np.ndarray) -> str:
-    out = io.BytesIO()
-    Image.fromarray(rgb).save(out, "PNG", optimize=True)
-    return f"data:image/png;base64,{_base64(out.getvalue())}"
-
-
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode("ascii")

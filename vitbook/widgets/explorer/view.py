@@ -1,23 +1,18 @@
-"""The explorer's skin: the traits that widget.js draws from, and the ipywidgets that move them."""
+"""The explorer's skin: the traits that widget.js draws from."""
 
 from __future__ import annotations
 
 import anywidget
-import ipywidgets as widgets
 import traitlets
 
 from vitbook.widgets.kit import script, style
-
-SHOWS = {"head": "one head", "mean": "mean over heads", "rollout": "rollout (all layers so far)"}
-DIRECTIONS = {"reads": "what the token reads", "read by": "who reads the token"}
-SCALES = {"heads": "one scale for all heads", "layer": "… and for every query", "map": "each map its own scale"}
 
 
 class AttentionView(anywidget.AnyWidget):
     """The skin: what widget.js draws from.  Names stand as positions in a list, since controls link by index."""
 
-    _esm = traitlets.Unicode(script("explorer/data.js", "explorer/widget.js")).tag(sync=True)
-    _css = traitlets.Unicode(style()).tag(sync=True)
+    _esm = traitlets.Unicode(script("explorer/widget.js")).tag(sync=True)
+    _css = traitlets.Unicode(style("explorer/widget.css")).tag(sync=True)
 
     uid = traitlets.Unicode().tag(sync=True)
     name = traitlets.Unicode().tag(sync=True)
@@ -50,37 +45,3 @@ class AttentionView(anywidget.AnyWidget):
             super().set_state(sync_data)
         finally:
             self.from_page = False
-
-
-def controls() -> dict[widgets.Widget, tuple[str, str]]:
-    """Every control -> (its attribute, the view's trait that it is linked with)."""
-    slider = dict(min=0, max=2, continuous_update=True)
-    return {
-        widgets.Dropdown(description="Picture"): ("index", "picture"),
-        widgets.IntSlider(description="Layer", **slider): ("value", "layer"),
-        widgets.IntSlider(description="Head", **slider): ("value", "head"),
-        widgets.IntSlider(description="Token", **slider): ("value", "query"),
-        widgets.ToggleButton(description="More choices").add_class("vbx-more-button"): ("value", "more"),
-        widgets.Dropdown(description="Map", options=list(SHOWS.values())): ("index", "show"),
-        widgets.Dropdown(description="Direction", options=list(DIRECTIONS.values())): ("index", "direction"),
-        widgets.Dropdown(description="Colours", options=list(SCALES.values())): ("index", "scale"),
-        widgets.FloatSlider(description="Overlay", min=0, max=1, step=0.05, value=0.6): ("value", "opacity"),
-        widgets.Checkbox(description="Smooth between patches", indent=False): ("value", "smooth"),
-    }
-
-
-def set_range(slider: widgets.IntSlider, last: int, value: int) -> None:
-    """A slider up to `last`.  Where there is nothing to choose it hides, since it cannot draw a range of one."""
-    first = 0 if slider.description == "Token" else 1
-    with slider.hold_sync():
-        slider.max = max(last, slider.max)
-        slider.min, slider.value = first, max(value, first)
-        slider.max = max(last, first + 1)
-        slider.layout.display = "none" if last == first else None
-
-
-def set_options(dropdown: widgets.Dropdown, titles: list[str], index: int) -> None:
-    """New titles and the chosen one in one message, so that the page never sees one without the other."""
-    with dropdown.hold_sync():
-        dropdown.options = [(title, n) for n, title in enumerate(titles)]  # equal titles stay apart
-        dropdown.index = index

@@ -7,31 +7,29 @@ a notebook.
 
 from __future__ import annotations
 
-import os
 import uuid
-import warnings
 from contextlib import contextmanager
-from pathlib import Path
 
 import ipywidgets as widgets
 import traitlets
 from IPython.display import display
 
 from vitbook.library.checkpoints import load_checkpoint
-from vitbook.patches import check_token, token_of
-from vitbook.pictures import PICTURES, PictureError, PictureWarning, load_picture
+from vitbook.pictures import PICTURES, load_picture
 from vitbook.widgets.explorer import first_view
-from vitbook.widgets.explorer.atlas import card, catalogue_card, fingerprint, photograph, shipped
+from vitbook.widgets.explorer.atlas import fingerprint, photograph, shipped
+from vitbook.widgets.explorer.choices import DIRECTIONS, SCALES, SHOWS, pinned, share, token
+from vitbook.widgets.explorer.controls import Controls
 from vitbook.widgets.explorer.kernel_answers import close_earlier, layer_of, trace_of
 from vitbook.widgets.explorer.packing import rows_bytes
-from vitbook.widgets.explorer.view import DIRECTIONS, SCALES, SHOWS, AttentionView, controls, set_options, set_range
+from vitbook.widgets.explorer.pictures import Pictures, read
+from vitbook.widgets.explorer.view import AttentionView
 from vitbook.widgets.kit import colour_tables
-from vitbook.wording import one_line
+from vitbook.widgets.kit.checkpoints import checkpoint_of
+from vitbook.widgets.kit.traits import Checked, Flag, KnownAttributes, OneOf, Whole, choices_of, unknown
 
-OWN_PICTURES = 6  # kept by an explorer; the oldest goes first
 
-
-class AttentionExplorer(widgets.VBox):
+class AttentionExplorer(KnownAttributes, widgets.VBox):
     """Attention over the patch grid, one map at a time, chosen by hand or from Python.
 
     checkpoint: what `load_checkpoint` returns; by default what it returns without arguments.
@@ -45,46 +43,42 @@ class AttentionExplorer(widgets.VBox):
     against: None, or a dict of picture, layer, head and show to subtract.
     name: tells two explorers of a page apart in links: page.html#explorer=NAME&picture=chelsea&layer=10&head=5&query=cls.
 
-    Every one of these is also an attribute to read, set and observe; one event a change.  Setting one out of range raises
-    a TraitError or ValueError that names the range; a new checkpoint moves all into its own range.
+    Every one of these is also an attribute to read, set and observe; one event a change.  What one cannot be is refused by a
+    traitlets.TraitError (a picture by a PictureError) that says what it can be, and the attribute stays as it was; a new
+    checkpoint moves all into its own range.
     """
 
-    picture = traitlets.Any()
-    layer = traitlets.Any()
-    head = traitlets.Any()
-    query = traitlets.Any()
-    show = traitlets.Enum(list(SHOWS), "head")
-    direction = traitlets.Enum(list(DIRECTIONS), "reads")
-    scale = traitlets.Enum(list(SCALES), "heads")
-    opacity = traitlets.Float(0.6, min=0, max=1)
-    smooth = traitlets.Bool(False)
-    against = traitlets.Any(None, allow_none=True)
-    checkpoint = traitlets.Any()
+    checkpoint = Checked(lambda self, value: self._usable(value))
+    picture = Checked(lambda self, value: self._known_picture(value))
+    layer = Whole(1, most=lambda self: self.checkpoint.config.L)
+    head = Whole(1, most=lambda self: self.checkpoint.config.heads)
+    query = Checked(lambda self, value: token(value, self.checkpoint.config))
+    show = OneOf(SHOWS, "head")
+    direction = OneOf(DIRECTIONS, "reads")
+    scale = OneOf(SCALES, "heads")
+    opacity = Checked(lambda _, value: share(value, "opacity"), 0.6)
+    smooth = Flag(False)
+    against = Checked(lambda self, value: self._whole_choice(value))
 
     def __init__(self, checkpoint=None, picture="chelsea", layer=None, head=1, query=0, name="", **choices):
-        unknown = set(choices) - {"show", "direction", "scale", "opacity", "smooth", "against"}
-        if unknown:
-            raise TypeError(f"AttentionExplorer has no choice {', '.join(sorted(unknown))}")
+        for choice in choices:
+            if choice not in choices_of(AttentionExplorer):
+                raise TypeError(unknown(choice, "AttentionExplorer", choices_of(AttentionExplorer)))
+        checkpoint = self._usable(load_checkpoint() if checkpoint is None else checkpoint)  # before any widget is made
         self._view = AttentionView(uid=uuid.uuid4().hex[:8], name=name, tables=colour_tables())
-        self._own, self._loading = {}, True
-        self._controls = controls()
-        self._view.observe(self._tell_control, [trait for _, trait in self._controls.values()])
+        self._pictures, self._controls = Pictures(), Controls(self._try)
+        self._view.observe(self._tell_control, self._controls.traits())
         self._view.on_msg(self._answer)
-        self._boxes = self._lay_out()
-        bar = self._boxes[0]
-        super().__init__([bar, self._view])
-        self.add_class("vbx-explorer")
+        super().__init__([self._controls.bar, self._view])
+        self.add_class("vb-widget").add_class("vbx-explorer")
 
-        self.checkpoint = load_checkpoint() if checkpoint is None else checkpoint
-        config = self.checkpoint.config
-        self.picture, self.query = picture, query
-        self.layer, self.head = config.L if layer is None else layer, head
+        self.checkpoint, self.picture, self.query = checkpoint, picture, query
+        self.layer, self.head = checkpoint.config.L if layer is None else layer, head
         self._link()
         for key, value in choices.items():
             setattr(self, key, value)
         # Last: a link makes its second end equal to its first as soon as the page hears of it.
-        pairs = [((control, attribute), (self._view, trait)) for control, (attribute, trait) in self._controls.items()]
-        self._parts = [*self._controls, *self._boxes, self._view, *(widgets.jslink(*pair) for pair in pairs)]
+        self._parts = [*self._controls.all, self._view, *self._controls.linked_to(self._view)]
         close_earlier(self)
 
     # ---- choices: names outside, positions in the view
@@ -92,7 +86,7 @@ class AttentionExplorer(widgets.VBox):
     @property
     def pictures(self) -> list[str]:
         """The names that `picture` may take; more are added by setting it to a picture of your own."""
-        return [card["name"] for card in self._view.pictures]
+        return self._pictures.names
 
     def _link(self) -> None:
         """The public attributes and the view's, both ways."""
@@ -105,39 +99,16 @@ class AttentionExplorer(widgets.VBox):
         traitlets.link((self, "picture"), (self._view, "picture"), transform=to_view)
         traitlets.link((self, "against"), (self._view, "against"), transform=(self._pinned, self._unpinned))
 
-    @traitlets.validate("layer", "head", "query")
-    def _in_range(self, proposal) -> int:
-        config, value = self.checkpoint.config, proposal["value"]
-        if proposal["trait"].name == "query":
-            if isinstance(value, tuple):
-                return token_of(*value, config)
-            return check_token(0 if value in ("class", "cls", "[class]") else value, config)
-        what, last = proposal["trait"].name, {"layer": config.L, "head": config.heads}[proposal["trait"].name]
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= last:
-            raise traitlets.TraitError(f"{what} must be a whole number from 1 to {last}, got {value!r}")
-        return value
+    def _usable(self, checkpoint):
+        """The checkpoint, if its maps can be told from another's."""
+        fingerprint(checkpoint_of(checkpoint, "AttentionExplorer"))
+        return checkpoint
 
-    @traitlets.validate("picture")
-    def _known_picture(self, proposal) -> str:
-        source = proposal["value"]
-        if isinstance(source, str) and source in self.pictures:
-            return source
-        return self._add(source)
-
-    @traitlets.validate("against")
-    def _whole_choice(self, proposal) -> dict | None:
-        if not proposal["value"]:
+    def _whole_choice(self, value) -> dict | None:
+        if value is None:  # also before there is anything to compare with
             return None
-        choice = {k: getattr(self, k) for k in ("picture", "layer", "head", "show")} | dict(proposal["value"])
-        config = self.checkpoint.config
-        ranges = {"picture": self.pictures, "show": list(SHOWS)}
-        ranges |= {"layer": range(1, config.L + 1), "head": range(1, config.heads + 1)}
-        for key, value in choice.items():
-            if key not in ranges or value not in ranges[key]:
-                raise traitlets.TraitError(
-                    f"against has {key} = {value!r}, expected one of {ranges.get(key, list(ranges))}"
-                )
-        return choice
+        now = {key: getattr(self, key) for key in ("picture", "layer", "head", "show")}
+        return pinned(value, now, self.pictures, self.checkpoint.config)
 
     def _pinned(self, choice: dict | None) -> dict:
         if choice is None:
@@ -146,105 +117,63 @@ class AttentionExplorer(widgets.VBox):
         return {**choice, **positions}
 
     def _unpinned(self, pinned: dict) -> dict | None:
-        return (
-            {**pinned, "picture": self.pictures[pinned["picture"]], "show": list(SHOWS)[pinned["show"]]}
-            if pinned
-            else None
-        )
+        if not pinned:
+            return None
+        return {**pinned, "picture": self.pictures[pinned["picture"]], "show": list(SHOWS)[pinned["show"]]}
 
     def _tell_control(self, change) -> None:
         """Python moved a choice: move its control too.  What the page moved is linked there."""
-        if self._view.from_page:
-            return
-        for control, (attribute, trait) in self._controls.items():
-            if trait == change["name"]:
-                setattr(control, attribute, change["new"])
+        if not self._view.from_page:
+            self._controls.tell(change["name"], change["new"])
 
     @traitlets.observe("checkpoint")
     def _fit(self, change) -> None:
         """Sizes, pictures and ranges of a new checkpoint; whatever is out of its range goes to the nearest that is in it."""
-        checkpoint, config, view = self.checkpoint, self.checkpoint.config, self._view
-        control_of = {trait: control for control, (_, trait) in self._controls.items()}
-        cards = [catalogue_card(name, checkpoint) for name in shipped()]
-        cards += [card(name, picture, checkpoint) for name, picture in self._own.items()]
+        config, view = self.checkpoint.config, self._view
+        self._pictures.fit(self.checkpoint)
         last = {"layer": config.L, "head": config.heads, "query": config.N}
         with view.hold_sync(), self.hold_trait_notifications():
             view.first, view.first_rows = {}, b""
             view.sizes = {k: getattr(config, k) for k in ("L", "heads", "rows", "columns", "P", "H", "W")}
-            view.fingerprint, view.pictures = fingerprint(checkpoint), cards
-            if self.against:
-                self.against = None
-            for trait, top in last.items():
-                if getattr(self, trait) is not None:
-                    setattr(self, trait, min(getattr(self, trait), top))
+            view.fingerprint, view.pictures = fingerprint(self.checkpoint), self._pictures.cards
+            self.against = None
+            for trait in filter(self.trait_has_value, last):
+                setattr(self, trait, min(self._trait_values[trait], last[trait]))
         for trait, top in last.items():
-            set_range(control_of[trait], top, getattr(view, trait))
-        set_options(control_of["picture"], [c["title"] for c in cards], view.picture)
-
-    def _lay_out(self) -> list[widgets.Widget]:
-        """The bar of controls first, then every widget in it that is no control: the seldom used ones fold away."""
-        shown = list(self._controls)
-        more = widgets.Box(shown[5:]).add_class("vbx-more")
-        own, upload, address = self._own_box()
-        bar = widgets.Box([*shown[:5], more, own]).add_class("vbx-controls")
-        return [bar, more, own, upload, address]
+            self._controls.set_range(trait, top, getattr(view, trait))
+        self._controls.set_pictures(self._pictures.titles, view.picture)
 
     # ---- pictures of one's own
-
-    def _own_box(self) -> tuple[widgets.Widget, ...]:
-        upload = widgets.FileUpload(accept="image/*", multiple=False, description="Your picture")
-        address = widgets.Text(placeholder="or its path or address", description="Path or URL", continuous_update=False)
-        upload.observe(lambda change: change["new"] and self._from_upload(upload), "value")
-        address.observe(lambda change: change["new"].strip() and self._try(change["new"].strip()), "value")
-        return widgets.Box([upload, address]).add_class("vbx-needs-kernel"), upload, address
-
-    def _from_upload(self, upload) -> None:
-        files, upload.value = upload.value, ()  # the file's bytes stay in no widget, so in no notebook
-        self._try(files)
 
     def _try(self, source) -> None:
         """Show a picture of the reader's, or say in the widget why it cannot be."""
         try:
             self.picture = source
-        except (PictureError, traitlets.TraitError, ValueError) as error:
+        except (traitlets.TraitError, ValueError) as error:
             self._view.problem = str(error)
+
+    def _known_picture(self, source) -> str:
+        return source if isinstance(source, str) and source in self.pictures else self._add(source)
 
     def _add(self, source) -> str:
         """Read a picture, run the model on it, list it; returns its name.  Raises PictureError."""
-        view = self._view
+        view, config = self._view, self.checkpoint.config
         view.problem = ""
-        with self._saying("Reading the picture …"), warnings.catch_warnings(record=True) as notes:
-            warnings.simplefilter("always", PictureWarning)
-            picture = load_picture(source)
-        name, title = self._name_for(source), _title_of(source)
-        new = card(name, picture, self.checkpoint, title)
-        for old in view.pictures:
-            if old["name"] in self._own and old["key"].endswith(new["key"][-9:]):
-                return old["name"]  # the same pixels again
-        with self._saying(f"Running {self.checkpoint.config.L} layers on {self.checkpoint.config.N + 1} tokens …"):
+        with self._saying("Reading the picture …"):
+            picture, notes = read(source)
+        new = self._pictures.new(source, picture, self.checkpoint)
+        if new in self._pictures.cards:
+            return new["name"]
+        with self._saying(f"Running {config.L} layers on {config.N + 1} tokens …"):
             trace_of(self.checkpoint, view.fingerprint, new["key"], picture)
-        self._own[name] = picture
-        if len(self._own) > OWN_PICTURES:
-            self._own.pop(next(iter(self._own)))
-        known = {*shipped(), *self._own}
-        cards = [c for c in view.pictures if c["name"] in known] + [new]
-        if self.against and self.against["picture"] not in known:
+        self._pictures.add(new, picture)
+        if self.against and self.against["picture"] not in self.pictures:
             self.against = None
-        with view.hold_sync():
-            view.pictures = cards
-            if not self._view.status and notes:
-                view.status = " ".join(str(note.message) for note in notes)
-        dropdown = next(c for c, (_, trait) in self._controls.items() if trait == "picture")
-        set_options(dropdown, [c["title"] for c in cards], len(cards) - 1)
-        return name
-
-    def _name_for(self, source) -> str:
-        if isinstance(source, str) and source in PICTURES:
-            return source
-        number = 1
-        while f"yours {number}" in self._own:
-            number += 1
-        return f"yours {number}"
+        view.pictures = self._pictures.cards
+        self._controls.set_pictures(self._pictures.titles, len(self.pictures) - 1)
+        if notes:
+            view.status = notes
+        return new["name"]
 
     @contextmanager
     def _saying(self, words: str):
@@ -260,8 +189,7 @@ class AttentionExplorer(widgets.VBox):
         want = content.get("want", "")
         try:
             _, key, what = want.split("/")
-            name = next(card["name"] for card in self._view.pictures if card["key"] == key)
-            picture = self._own.get(name) or load_picture(PICTURES[name])
+            picture = self._pictures.of(key)
             if what == "picture.webp":
                 data = photograph(picture)
             else:
@@ -300,14 +228,3 @@ class AttentionExplorer(widgets.VBox):
             if widget is not self:
                 widget.close()
         super().close()
-
-
-def _title_of(source) -> str:
-    """What to call a reader's picture: its file name where it has one."""
-    if isinstance(source, tuple | list) and source and isinstance(source[0], dict):
-        return one_line(str(source[0].get("name"))) or "your picture"
-    if isinstance(source, str) and source in PICTURES:
-        return PICTURES[source].title
-    if isinstance(source, str | os.PathLike):
-        return one_line(Path(os.fspath(source)).name) or "your picture"
-    return "your picture"

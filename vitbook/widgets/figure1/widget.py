@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 from itertools import count
 
 from PIL import Image
 
-from vitbook.figures.palette import GROUNDS, INKS
+from vitbook.figures.palette import INKS
 from vitbook.figures.svg import tag
 from vitbook.figures.thumbnails import COOL, WARM, photo
 from vitbook.model import run
@@ -24,6 +23,8 @@ from vitbook.widgets.figure1.cards import card, chapter, small_picture, table
 from vitbook.widgets.figure1.drawing import Drawing
 from vitbook.widgets.figure1.parts import Part, costs, parts
 from vitbook.widgets.figure1.pieces import UNIT, Pieces
+from vitbook.widgets.kit import script, style
+from vitbook.widgets.kit.checkpoints import checkpoint_of
 
 _numbers_of_figures = count(1)
 
@@ -31,9 +32,10 @@ _numbers_of_figures = count(1)
 def figure_1(checkpoint, picture="chelsea", layer: int = 1) -> Figure1:
     """Figure 1 for this checkpoint and picture, with one layer (counted from 1) enlarged.
 
-    picture: whatever `load_picture` takes.  Raises ValueError for a layer that the model does not have, and what
-    `load_picture` and `preprocess` raise.
+    picture: whatever `load_picture` takes.  Raises ValueError for what is no checkpoint, for a layer that the model does not
+    have, and what `load_picture` and `preprocess` raise.
     """
+    checkpoint_of(checkpoint, "figure_1")
     picture = load_picture(picture)
     trace = run(checkpoint, preprocess(picture, checkpoint))
     found = parts(checkpoint, trace, layer)
@@ -44,7 +46,7 @@ def figure_1(checkpoint, picture="chelsea", layer: int = 1) -> Figure1:
 class Figure1:
     """Figure 1 for one checkpoint, picture and layer; a notebook shows it as HTML.
 
-    parts: every part by key (see `figure1_parts.Part`).  trace: the run that it shows.  uid: what its ids start with.
+    parts: every part by key (see `parts.Part`).  trace: the run that it shows.  uid: what its ids start with.
     """
 
     checkpoint: object
@@ -71,13 +73,13 @@ class Figure1:
 
     def _repr_html_(self) -> str:
         return "".join([
-            f'<div class="vb-figure1" id="{self.uid}" data-first="x"><style>{colours()}{_asset("widget.css")}</style>',
+            f'<div class="vb-widget vb-figure1" id="{self.uid}" data-first="x"><style>{_style()}</style>',
             self._shared_photo(), self.svg("wide"), self.svg("tall"),
             f'<div class="vb-f1-panel" role="region" aria-label="The part that is chosen" tabindex="0">{self._cards()}</div>',
-            '<div class="vb-f1-tools"><button type="button" hidden>Full screen</button>'
+            '<div class="vb-f1-tools"><button type="button" class="vb-button" hidden>Full screen</button>'
             "<span>Point at a part, tap it, or walk through with Tab and the arrow keys.</span></div>",
             table(self.parts, self.drawing.in_words()),
-            f"<script>{_asset('widget.js')}</script></div>",
+            f"<script>{script('figure1/widget.js')}</script></div>",
         ])  # fmt: skip
 
     def _cards(self) -> str:
@@ -94,21 +96,11 @@ class Figure1:
         return tag("svg", tag("defs", image), class_="vb-f1-shared", aria_hidden="true", focusable="false")
 
 
-def colours() -> str:
-    """The palette's inks as --f-*: the book's own custom properties where there are some, else the same colours."""
-    known = GROUNDS | INKS
-    light = "".join(f"--f-{name}:var(--vb-{name},{ink.light});" for name, ink in known.items())
-    dark = "".join(f"--f-{name}:var(--vb-{name},{ink.dark});" for name, ink in known.items())
+def _style() -> str:
+    """The style sheet, with a box, a piece of a bar and a letter in each ink of the palette."""
     inks = "".join(
-        f".vb-figure1 .box.{name}{{stroke:var(--f-{name});fill:color-mix(in srgb,var(--f-{name}) 12%,var(--f-ground))}}"
-        f".vb-figure1 .piece.{name}{{fill:var(--f-{name})}}.vb-figure1 text.{name}{{fill:var(--f-{name})}}"
+        f".vb-figure1 .box.{name}{{stroke:var(--vb-{name});fill:color-mix(in srgb,var(--vb-{name}) 12%,var(--vb-ground))}}"
+        f".vb-figure1 .piece.{name}{{fill:var(--vb-{name})}}.vb-figure1 text.{name}{{fill:var(--vb-{name})}}"
         for name in INKS
     )
-    return (
-        f".vb-figure1{{{light}--f-cool:{COOL};--f-warm:{WARM}}}"
-        f'body[data-jp-theme-light="false"] .vb-figure1,html[data-theme="dark"] .vb-figure1{{{dark}}}{inks}'
-    )
-
-
-def _asset(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return style("figure1/widget.css", inks, cool=(COOL, COOL), warm=(WARM, WARM))

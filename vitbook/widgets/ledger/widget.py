@@ -8,29 +8,16 @@ from __future__ import annotations
 
 from html import escape
 from itertools import count, groupby
-from pathlib import Path
 
-from vitbook.figures import palette
 from vitbook.ledger.publications import documents, joined, needs
 from vitbook.ledger.verdicts import AGREES, DIFFERS, ERRATUM, Ledger, Row
+from vitbook.widgets.kit import script, style
 
-HERE = Path(__file__).parent
 #: Verdict -> (its mark, its short name for filters).  Everything else needs something that is not here.
 MARKS = {AGREES: ("✓", "agrees"), DIFFERS: ("≠", "differs"), ERRATUM: ("!", "erratum")}
 NEEDS = ("…", "needs")
 WORDS = {"agrees": "agrees", "differs": "differs", "erratum": "erratum", "needs": "needs something"}
-_INKS = ("ground", "surface", "line", "text", "muted", "class", "key", "erratum", "erratum-wash")
 _numbers = count(1)
-
-
-def style() -> str:
-    """The style sheet with the palette's colours for both themes, for pages that do not carry them."""
-    dark = 'html[data-theme="dark"] .vb-ledger, body[data-jp-theme-light="false"] .vb-ledger'
-    blocks = []
-    for theme, where in zip(palette.THEMES, (".vb-ledger", dark), strict=True):
-        inks = "".join(f"--vb-{name}:{palette.colour(name, theme)};" for name in _INKS)
-        blocks.append(f"{where}{{color-scheme:{theme};{inks}}}\n")
-    return "".join(blocks) + (HERE / "widget.css").read_text(encoding="utf-8")
 
 
 class LedgerTable:
@@ -46,10 +33,9 @@ class LedgerTable:
         uid = f"vb-ledger-{next(_numbers)}"
         groups = groupby(self.ledger, key=lambda row: (row.entry.document, row.entry.title))
         body = "".join(_group(title, document, list(rows), self.opened) for (document, title), rows in groups)
-        script = (HERE / "widget.js").read_text(encoding="utf-8")
         return (
-            f'<div class="vb-ledger" id="{uid}"><style>{style()}</style>{self._controls(uid)}{body}'
-            f'<p class="none" hidden>No row matches.</p><script>{script}</script></div>'
+            f'<div class="vb-widget vb-ledger" id="{uid}"><style>{style("ledger/widget.css")}</style>{self._controls(uid)}'
+            f'{body}<p class="none" hidden>No row matches.</p><script>{script("ledger/widget.js")}</script></div>'
         )
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
@@ -59,20 +45,26 @@ class LedgerTable:
         """Search, verdicts, document; hidden until the script is there to answer."""
         counts = {name: sum(_mark(row)[1] == name for row in self.ledger) for name in WORDS}
         buttons = "".join(
-            f'<button type="button" data-verdict="{name}" aria-pressed="false"><span class="sign {name}" aria-hidden="true">'
-            f"{mark}</span> {WORDS[name]} <b>{counts[name]}</b></button>"
-            for mark, name in (*MARKS.values(), NEEDS)
-            if counts[name]
+            _verdict_button(mark, name, counts[name]) for mark, name in (*MARKS.values(), NEEDS) if counts[name]
         )
         used = dict.fromkeys(row.entry.document for row in self.ledger)
         options = "".join(f'<option value="{escape(key)}">{escape(documents()[key]["title"])}</option>' for key in used)
         return (
             f'<form class="controls" role="search" aria-label="Filter the ledger" hidden>'
-            f'<label for="{uid}-words">Search <input type="search" id="{uid}-words" autocomplete="off" spellcheck="false"></label>'
-            f'<label for="{uid}-document">Document <select id="{uid}-document"><option value="">all</option>{options}</select></label>'
+            f'<label for="{uid}-words">Search '
+            f'<input class="vb-control" type="search" id="{uid}-words" autocomplete="off" spellcheck="false"></label>'
+            f'<label for="{uid}-document">Document <select class="vb-control" id="{uid}-document">'
+            f'<option value="">all</option>{options}</select></label>'
             f'<div class="verdicts" role="group" aria-label="Verdicts">{buttons}</div>'
-            f'<p role="status" class="status"></p><button type="button" class="all">Open all</button></form>'
+            f'<p role="status" class="status"></p><button type="button" class="vb-button all">Open all</button></form>'
         )
+
+
+def _verdict_button(mark: str, name: str, count: int) -> str:
+    return (
+        f'<button type="button" class="vb-button" data-verdict="{name}" aria-pressed="false">'
+        f'<span class="sign {name}" aria-hidden="true">{mark}</span> {WORDS[name]} <b>{count}</b></button>'
+    )
 
 
 def ledger_table(ledger: Ledger, opened: bool = False) -> LedgerTable:
@@ -98,7 +90,7 @@ def _group(title: str, document: str, rows: list[Row], opened: bool) -> str:
 def _tally(mark: str, name: str, n: int) -> str:
     return (
         f'<span class="tally"><span class="sign {name}" aria-hidden="true">{mark}</span>{n}'
-        f'<span class="unseen"> {WORDS[name]}</span></span>'
+        f'<span class="vb-unseen"> {WORDS[name]}</span></span>'
     )
 
 

@@ -6,23 +6,25 @@ one, the choice can be read and set from Python. Chapter: related work.
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 
 import anywidget
 import numpy as np
 import traitlets
 
-from vitbook.figures.palette import GROUNDS, INKS
 from vitbook.figures.thumbnails import photo
 from vitbook.pictures import load_picture
 from vitbook.pixels import seen
 from vitbook.studies.patterns import PATTERNS, Pattern
+from vitbook.widgets.kit import script, style
+from vitbook.widgets.kit.checkpoints import checkpoint_of
+from vitbook.widgets.kit.traits import Checked, KnownAttributes, OneOf, Whole
+from vitbook.wording import brief
 
-_HERE = Path(__file__).parent
 SIDES = (7, 14, 16, 28, 32, 56, 112, 224)  # of square grids on offer, beside the checkpoint's own
 
 
-class PatternWidget(anywidget.AnyWidget):
+class PatternWidget(KnownAttributes, anywidget.AnyWidget):
     """Attention patterns over the tokens of one picture.
 
     pattern: a name in `PATTERNS`; grid: an index into `grids`; query: a token without [class], from 0 in raster order;
@@ -30,20 +32,19 @@ class PatternWidget(anywidget.AnyWidget):
     what does not exist is refused with a TraitError that says what does.
     """
 
-    _esm = _HERE / "widget.js"
-    _css = traitlets.Unicode().tag(sync=True)
+    _esm = traitlets.Unicode(script("patterns/widget.js")).tag(sync=True)
+    _css = traitlets.Unicode(style("patterns/widget.css")).tag(sync=True)
     data = traitlets.Dict().tag(sync=True)
-    pattern = traitlets.Unicode("local").tag(sync=True)
-    grid = traitlets.Int(0).tag(sync=True)
-    query = traitlets.Int(0).tag(sync=True)
-    chosen = traitlets.Dict(value_trait=traitlets.Int(), key_trait=traitlets.Unicode()).tag(sync=True)
+    pattern = OneOf(PATTERNS, "local").tag(sync=True)
+    grid = Whole(0, least=0, most=lambda self: len(self.data["grids"]) - 1, note=" (see .data['grids'])").tag(sync=True)
+    query = Whole(0, least=0, most=lambda self: self.size[0] * self.size[1] - 1).tag(sync=True)
+    chosen = Checked(lambda self, chosen: self._parameters(chosen), {}).tag(sync=True)
 
     def __init__(self, checkpoint, picture="chelsea", pattern: str = "local", query: int | None = None, **chosen: int):
         """picture: whatever `load_picture` takes; query: the middle of the picture where it is None."""
-        config = checkpoint.config
+        config = checkpoint_of(checkpoint, "PatternWidget").config
         grids = offered_grids(config)
         super().__init__(
-            _css=colours() + (_HERE / "widget.css").read_text(encoding="utf-8"),
             data={
                 "patterns": [each.as_data() for each in PATTERNS.values()],
                 "grids": grids,
@@ -79,30 +80,22 @@ class PatternWidget(anywidget.AnyWidget):
         """Number of (query, key) pairs."""
         return self.rule.pairs(*self.size, **self.chosen)
 
-    @traitlets.validate("pattern")
-    def _known_pattern(self, proposal):
-        if proposal["value"] not in PATTERNS:
-            raise traitlets.TraitError(f"no pattern {proposal['value']!r}; there are {', '.join(PATTERNS)}")
-        return proposal["value"]
+    def _parameters(self, chosen) -> dict[str, int]:
+        """The parameters as whole numbers, if the pattern takes them on this grid.  Raises ValueError."""
+        if not isinstance(chosen, Mapping) or not all(isinstance(letter, str) for letter in chosen):
+            raise ValueError(f"chosen must be a dict of parameters by letter, got {brief(chosen)}")
+        letters = self.rule.letters(*self.size, **chosen)
+        return {letter: letters[letter] for letter in chosen}
 
-    @traitlets.validate("grid")
-    def _known_grid(self, proposal):
-        last = len(self.data["grids"]) - 1 if self.data else 0
-        if not 0 <= proposal["value"] <= last:
-            raise traitlets.TraitError(f"grid must be from 0 to {last} (see .data['grids']), got {proposal['value']}")
-        return proposal["value"]
-
-    @traitlets.validate("query")
-    def _inside(self, proposal):
-        N = self.size[0] * self.size[1] if self.data else 1
-        if not 0 <= proposal["value"] < N:
-            raise traitlets.TraitError(f"query must be a token from 0 to {N - 1}, got {proposal['value']}")
-        return proposal["value"]
-
-    @traitlets.observe("grid")
+    @traitlets.observe("pattern", "grid")
     def _stay_inside(self, change) -> None:
+        """The query stays in a smaller grid; parameters that no longer fit go back to the pattern's own."""
         H, W = self.size
         self.query = min(self.query, H * W - 1)
+        try:
+            self._parameters(self.chosen)
+        except ValueError:
+            self.chosen = {}
 
 
 def offered_grids(config) -> list[list]:
@@ -111,16 +104,3 @@ def offered_grids(config) -> list[list]:
     squares = [(side, side) for side in SIDES if (side, side) not in (own, pixels)]
     words = {own: f"patches of {config.P} × {config.P}, as in this checkpoint", pixels: "one token a pixel"}
     return [[H, W, words.get((H, W), f"{H * W:,} tokens")] for H, W in dict.fromkeys([own, *squares, pixels])]
-
-
-def colours() -> str:
-    """The inks that the widget uses as --p-*: the book's own custom properties where there are some."""
-    used = {
-        name: (GROUNDS | INKS)[name] for name in ("ground", "surface", "line", "text", "muted", "query", "key", "class")
-    }
-    light = "".join(f"--p-{name}:var(--vb-{name},{ink.light});" for name, ink in used.items())
-    dark = "".join(f"--p-{name}:var(--vb-{name},{ink.dark});" for name, ink in used.items())
-    return (
-        f".vb-pattern-widget{{{light}}}"
-        f'body[data-jp-theme-light="false"] .vb-pattern-widget,html[data-theme="dark"] .vb-pattern-widget{{{dark}}}'
-    )

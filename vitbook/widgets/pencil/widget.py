@@ -5,77 +5,55 @@ Works in the built book with no kernel. With one, the numbers can be read and se
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 
 import anywidget
+import numpy as np
 import traitlets
+from torch import Tensor
 
-from vitbook.figures.palette import THEMES, attention_colours, colour
+from vitbook.figures.palette import THEMES, attention_colours
 from vitbook.studies import pencil
+from vitbook.studies.pencil.equations import matrix
+from vitbook.widgets.kit import script, style
+from vitbook.widgets.kit.traits import Checked, KnownAttributes, Whole
+from vitbook.wording import brief
 
-HERE = Path(__file__).parent
-INKS = ("ground", "surface", "line", "text", "muted", "query", "key", "value")
 GIVEN = ("z", "U_qkv", "U_msa")
+_BAR = [attention_colours(theme)[150] for theme in THEMES]  # of a weight: seen on either ground
 
 
-class PencilWidget(anywidget.AnyWidget):
+class PencilWidget(KnownAttributes, anywidget.AnyWidget):
     """z (N, D), U_qkv (one (D, 3 D_h) a head) and U_msa (k D_h, D) as cells to edit; q, k, v, scores, A, SA, MSA follow.
 
     Starts with the book's example, or with numbers of the reader's, and Reset goes back to them. head: the one shown, from
     1. Raises ValueError as `vitbook.studies.pencil.steps` does; later values of another shape are refused with a TraitError.
     """
 
-    _esm = HERE / "widget.js"
-    _css = traitlets.Unicode().tag(sync=True)
+    _esm = traitlets.Unicode(script("pencil/widget.js")).tag(sync=True)
+    _css = traitlets.Unicode(style("pencil/widget.css", weight=_BAR)).tag(sync=True)
     start = traitlets.Dict().tag(sync=True)
-    z = traitlets.List().tag(sync=True)
-    U_qkv = traitlets.List().tag(sync=True)
-    U_msa = traitlets.List().tag(sync=True)
-    head = traitlets.Int(1).tag(sync=True)
+    z = Checked(lambda self, z: self._fitting("z", z)).tag(sync=True)
+    U_qkv = Checked(lambda self, U_qkv: self._fitting("U_qkv", U_qkv)).tag(sync=True)
+    U_msa = Checked(lambda self, U_msa: self._fitting("U_msa", U_msa)).tag(sync=True)
+    head = Whole(1, most=lambda self: len(self.U_qkv)).tag(sync=True)
 
     def __init__(self, z=pencil.Z, U_qkv=pencil.U_QKV, U_msa=pencil.U_MSA, head: int = 1):
         lists = pencil.steps(z, U_qkv, U_msa).lists()
         start = {name: lists[name] for name in GIVEN}
-        super().__init__(_css=style(), start=start, **start)
+        super().__init__(start=start, **start)
         self.head = head
 
     def steps(self) -> pencil.Steps:
         """Eq. 5 to 8 of the numbers that stand in the cells now, in float64."""
         return pencil.steps(self.z, self.U_qkv, self.U_msa)
 
-    @traitlets.validate(*GIVEN)
-    def _fits(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        if not self.start:
-            return value
-        given = {each: getattr(self, each) for each in GIVEN} | {name: value}
-        try:
-            shapes = [_shapes(pencil.steps(**numbers)) for numbers in (given, self.start)]
-        except (TypeError, ValueError) as error:
-            raise traitlets.TraitError(str(error)) from None
-        if shapes[0] != shapes[1]:
-            raise traitlets.TraitError(f"{name} must keep its shape: the cells hold {shapes[1]}, got {shapes[0]}")
-        return value
-
-    @traitlets.validate("head")
-    def _known_head(self, proposal):
-        if not 1 <= proposal["value"] <= len(self.U_qkv):
-            raise traitlets.TraitError(f"head must be from 1 to {len(self.U_qkv)}, got {proposal['value']}")
-        return proposal["value"]
-
-
-def _shapes(steps: pencil.Steps) -> dict[str, list[int]]:
-    return {"z": [*steps.z.shape], "U_qkv": [len(steps.U_qkv), *steps.U_qkv[0].shape], "U_msa": [*steps.U_msa.shape]}
-
-
-def style() -> str:
-    """The style sheet with the palette's colours as --p-*, for pages of both themes."""
-    dark = 'html[data-theme="dark"] .vb-pencil, body[data-jp-theme-light="false"] .vb-pencil'
-    blocks = []
-    for theme, where in zip(THEMES, (".vb-pencil", dark), strict=True):
-        inks = {name: colour(name, theme) for name in INKS}
-        inks |= {"way": colour("query-wash", theme), "weight": attention_colours(theme)[150]}
-        blocks.append(
-            f"{where}{{color-scheme:{theme};{''.join(f'--p-{name}:{ink};' for name, ink in inks.items())}}}\n"
-        )
-    return "".join(blocks) + (HERE / "widget.css").read_text(encoding="utf-8")
+    def _fitting(self, name: str, value) -> list:
+        """Numbers of the shape that the cells have, as lists.  Raises ValueError naming the shape."""
+        shape = self.start[name]
+        if name != "U_qkv":
+            return matrix(name, value, len(shape), len(shape[0])).tolist()
+        if not isinstance(value, Sequence | np.ndarray | Tensor) or len(value) != len(shape):
+            raise ValueError(f"U_qkv must hold {len(shape)} matrices, one a head, got {brief(value)}")
+        rows, columns = len(shape[0]), len(shape[0][0])
+        return [matrix(f"U_qkv of head {h}", U, rows, columns).tolist() for h, U in enumerate(value, start=1)]

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import base64
-import io
-
 import anywidget
 import numpy as np
 import torch
 import traitlets
 
+from vitbook.figures.thumbnails import exact_picture
 from vitbook.maps import position_similarity
 from vitbook.patches import check_token, token_of
 from vitbook.pixels import seen
 from vitbook.widgets.kit import colour_tables, script, style
+from vitbook.widgets.kit.checkpoints import checkpoint_of
+from vitbook.widgets.kit.traits import KnownAttributes, Whole
 
 LEVELS = 127  # steps to each side of zero
 
 
-class GridPicker(anywidget.AnyWidget):
+class GridPicker(KnownAttributes, anywidget.AnyWidget):
     """A grid to choose a patch from, and beside it what belongs to that patch.  token: the chosen one, from 1."""
 
     _esm = traitlets.Unicode(script("pickers/widget.js")).tag(sync=True)
-    _css = traitlets.Unicode(style()).tag(sync=True)
+    _css = traitlets.Unicode(style("pickers/widget.css")).tag(sync=True)
 
     kind = traitlets.Enum(["patch", "position"]).tag(sync=True)
     sizes = traitlets.Dict().tag(sync=True)
     tables = traitlets.Bytes().tag(sync=True)
-    token = traitlets.Int(1).tag(sync=True)
+    token = Whole(1, most=lambda self: self._config.N, note=" (a patch; 0 is [class])").tag(sync=True)
     picture = traitlets.Unicode().tag(sync=True)  # the pixels that the model sees, as a PNG data URI
     normalise = traitlets.Dict().tag(sync=True)  # rescale, mean, std: from a pixel to its number in x
     codes = traitlets.Bytes().tag(sync=True)  # (N, N): 127 (1 + cosine / top), rounded
@@ -38,26 +38,18 @@ class GridPicker(anywidget.AnyWidget):
         sizes = {k: getattr(config, k) for k in ("rows", "columns", "P", "H", "W", "C")}
         super().__init__(sizes=sizes, tables=colour_tables(), token=token, **data)
 
-    @traitlets.validate("token")
-    def _a_patch(self, proposal) -> int:
-        if check_token(proposal["value"], self._config) == 0:
-            raise traitlets.TraitError(f"token must be a patch, from 1 to {self._config.N}; 0 is [class]")
-        return proposal["value"]
-
 
 def patch_picker(picture, checkpoint, patch: int = 0) -> GridPicker:
     """Choose a patch of a photograph: its token, its place, its pixels, and the first numbers of its row of x_p.
 
     picture: what `load_picture` takes.  patch: the first one shown, from 0.  Raises ValueError where there is none.
     """
-    config, how = checkpoint.config, checkpoint.preprocessing
-    out = io.BytesIO()
-    seen(picture, checkpoint).convert("RGB").save(out, "PNG", optimize=True)
+    config, how = checkpoint_of(checkpoint, "patch_picker").config, checkpoint.preprocessing
     return GridPicker(
         config,
         check_token(patch + 1, config),
         kind="patch",
-        picture=f"data:image/png;base64,{base64.b64encode(out.getvalue()).decode('ascii')}",
+        picture=exact_picture(seen(picture, checkpoint).convert("RGB")),
         normalise={"rescale": how.rescale, "mean": list(how.mean), "std": list(how.std)},
     )
 

@@ -1,0 +1,67 @@
+// What is chosen: the model's traits, with names for what they mean. Positions in a list stand for names, as in view.py.
+import { put } from "../kit/dom.js";
+
+export const CHOICES = ["picture", "layer", "head", "query", "show", "direction", "scale"];
+export const NAMES = { show: ["head", "mean", "rollout"], direction: ["reads", "read by"], scale: ["heads", "layer", "map"] };
+
+const clamp = (value, low, high) => Math.min(Math.max(Math.round(value) || low, low), high);
+
+export class Choices {
+  constructor(model) {
+    this.model = model;
+  }
+
+  get(key) {
+    return this.model.get(key);
+  }
+
+  set(changes) {
+    put(this.model, changes);
+  }
+
+  get sizes() {
+    const sizes = this.get("sizes");
+    return { ...sizes, N: sizes.rows * sizes.columns };
+  }
+
+  get cards() {
+    return this.get("pictures");
+  }
+
+  get now() {
+    const keys = ["picture", "layer", "head", "query", "show", "scale"];
+    return { ...Object.fromEntries(keys.map((key) => [key, this.get(key)])), reverse: this.get("direction") === 1 };
+  }
+
+  /** The pinned choice with today's query and direction, or null. */
+  get pinned() {
+    const against = this.get("against");
+    return "layer" in against ? { ...this.now, ...against } : null;
+  }
+
+  /** What is shown: the choice, and the pinned one where there is one. */
+  get all() {
+    return [this.now, this.pinned].filter(Boolean);
+  }
+
+  /** Keep this map to compare with, or stop comparing. */
+  pin() {
+    const { picture, layer, head, show } = this.now;
+    this.set({ against: this.pinned ? {} : { picture, layer, head, show } });
+  }
+
+  /** No choice is ever out of range, whatever the checkpoint, the link or the kernel asked for. */
+  fit() {
+    const { L, heads, N } = this.sizes;
+    const last = this.cards.length - 1;
+    const limits = { picture: [0, last], layer: [1, L], head: [1, heads], query: [0, N], show: [0, 2], direction: [0, 1], scale: [0, 2] };
+    const changes = {};
+    for (const [key, [low, high]] of Object.entries(limits)) {
+      const value = clamp(this.get(key), low, high);
+      if (value !== this.get(key)) changes[key] = value;
+    }
+    const { picture, layer, head } = this.get("against");
+    if (picture > last || layer > L || head > heads) changes.against = {};
+    if (Object.keys(changes).length) this.set(changes);
+  }
+}
