@@ -11,7 +11,6 @@ import subprocess
 import sys
 from html import unescape
 from importlib import metadata
-from logging import getLogger
 from pathlib import Path
 
 from docutils import nodes
@@ -21,7 +20,7 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-from bookbuild import execution, lookup, maths, maths_font, site, workplace
+from bookbuild import execution, lookup, maths, maths_font, quiet, site, workplace
 from bookbuild.equations import paper_number
 from vitbook.figures import palette
 
@@ -172,8 +171,8 @@ def title_of(svg: str) -> str:
 
 
 def setup(app: Sphinx) -> dict:
-    getLogger("fontTools").setLevel("WARNING")  # or every glyph that is cut off would be told
     app.add_config_value("vitbook_prepare", True, "")  # False: build with what is there (the tests' small book)
+    quiet.setup(app)
     workplace.setup(app)
     app.connect("config-inited", install_embedded)
     app.connect("builder-inited", write_atlas)
