@@ -20,7 +20,7 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-from bookbuild import execution, lookup, maths, maths_font, quiet, site, workplace
+from bookbuild import execution, lookup, maths, maths_font, pages, quiet, site, workplace
 from bookbuild.equations import paper_number
 from vitbook.figures import palette
 
@@ -67,28 +67,6 @@ def write_sheets(app: Sphinx) -> None:
     (folder / "palette.css").write_text(palette.css(), encoding="utf-8")
     (folder / maths_font.SHEET).touch()  # filled when all formulas are known
     app.config.html_static_path.append(str(folder))
-
-
-def mend_html(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
-    """Two things that docutils writes otherwise than a browser wants them."""
-    if "body" not in context:
-        return
-    # The bibliography's entries are list items; the role that docutils gives them was withdrawn in ARIA 1.2.
-    body = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
-    # Sizes as attributes leave room for a figure that is not loaded yet, at any width; as a style they fix its width.
-    context["body"] = _FIGURE_SIZE.sub(r'\1width="\2" height="\3"', body)
-
-
-def seal_widget_state(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
-    """No words in a widget's state, such as the name of a file, may end or hide the script element that carries it."""
-    for script in context.get("script_files", ()):
-        attributes = getattr(script, "attributes", {})
-        if attributes.get("type", "").endswith("json"):
-            attributes["body"] = _SCRIPT_MARK.sub(r"\\u003c", attributes["body"])
-
-
-_SCRIPT_MARK = re.compile(r"<(?=!--|/?script)", re.IGNORECASE)
-_FIGURE_SIZE = re.compile(r'(<img\b[^>]*\bvb-figure\b[^>]*)style="width: (\d+)px; height: (\d+)px;"')
 
 
 class NumberEquations(SphinxTransform):
@@ -180,9 +158,8 @@ def setup(app: Sphinx) -> dict:
     app.connect("builder-inited", write_sheets)
     app.connect("env-get-outdated", execution.outdated)
     app.connect("env-before-read-docs", execution.run_chapters)
-    app.connect("html-page-context", mend_html)
-    app.connect("html-page-context", seal_widget_state, priority=501)  # after myst-nb has put it there
     site.setup(app)
+    pages.setup(app)
     lookup.setup(app)
     maths.setup(app)
     app.add_css_file("palette.css", priority=600)
