@@ -54,12 +54,6 @@ def run_here(app: Sphinx, *arguments: str) -> None:
         raise ExtensionError(f"`python {' '.join(arguments)}` ended with status {done.returncode}:\n{said}")
 
 
-def make_static_folder(app: Sphinx) -> None:
-    """The theme copies its logo even when a chapter failed, and without the folder a file of that name would block the next build."""
-    if app.builder.format == "html":
-        (Path(app.outdir) / "_static").mkdir(parents=True, exist_ok=True)
-
-
 def write_sheets(app: Sphinx) -> None:
     """Put the style sheets that every build makes afresh where Sphinx collects static files from."""
     folder = Path(app.doctreedir) / "vitbook-static"
@@ -154,7 +148,6 @@ def setup(app: Sphinx) -> dict:
     workplace.setup(app)
     app.connect("config-inited", install_embedded)
     app.connect("builder-inited", write_atlas)
-    app.connect("builder-inited", make_static_folder)
     app.connect("builder-inited", write_sheets)
     app.connect("env-get-outdated", execution.outdated)
     app.connect("env-before-read-docs", execution.run_chapters)
