@@ -58,7 +58,9 @@ def dress(app: Sphinx, pagename: str, templatename: str, context: dict, doctree)
     """Give the templates what they write: inline settings as one script, the handlers of buttons, and scripts that wait."""
     scripts = sorted(context["script_files"], key=lambda script: script.priority)
     context["settings"] = [script.attributes["body"] for script in scripts if _is_setting(script)]
-    context["script_files"] = [script for script in scripts if not _is_setting(script) and script.filename != OPTIONS]
+    # MathJax is brought by book.js when a formula is near.
+    waits = (script for script in scripts if not _is_setting(script) and script.filename != OPTIONS)
+    context["script_files"] = [script for script in waits if "/mathjax/" not in str(script.filename)]
     for script in context["script_files"]:
         if script.filename:
             script.attributes.setdefault("defer", "defer")
@@ -80,13 +82,11 @@ def _is_setting(script) -> bool:
 
 
 def sheets_version(app: Sphinx) -> str:
-    """A short hash of all that the joined style sheet is made from: the sheets, and the pages in whose words it is cut."""
+    """A short hash of the style sheets that are joined: a browser asks again when they have changed."""
     if not hasattr(app, "vitbook_version"):
-        files = [Path(app.outdir, "_static", name) for name in app.vitbook_sheets]
-        files += [Path(app.env.doc2path(name)) for name in sorted(app.env.found_docs)]
-        texts = [file.read_bytes() for file in files if file.is_file()]  # one comes later, named by its own hash
-        made_from = b"".join([app.env.vitbook_digest.encode(), *map(str.encode, app.vitbook_sheets), *texts])
-        app.vitbook_version = hashlib.sha256(made_from).hexdigest()[:8]
+        files = (Path(app.outdir, "_static", name) for name in app.vitbook_sheets)
+        texts = (file.read_bytes() for file in files if file.is_file())  # one comes later, named by its own hash
+        app.vitbook_version = hashlib.sha256(b"".join([*map(str.encode, app.vitbook_sheets), *texts])).hexdigest()[:8]
     return app.vitbook_version
 
 
