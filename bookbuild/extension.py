@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from html import unescape
 from importlib import metadata
 from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 from docutils import nodes
 from sphinx import addnodes
@@ -98,7 +99,7 @@ class DressFigures(SphinxTransform):
         for image in list(self.document.findall(nodes.image)):
             drawn = self.drawn(image)
             if drawn and not image.get("alt"):
-                image["alt"] = title_of(drawn.read_text(encoding="utf-8"))
+                image["alt"] = title_of(ElementTree.parse(drawn).getroot())
             if not image.get("alt", "").strip():
                 log.warning(
                     "a picture without a text that says what it shows: draw it with figures.show(fig, alt=...), "
@@ -117,7 +118,7 @@ class DressFigures(SphinxTransform):
     def add_dark_twin(self, image: nodes.image, drawn: Path) -> None:
         svg = drawn.read_text(encoding="utf-8")
         drawn.with_suffix(".dark.svg").write_text(palette.darkened(svg), encoding="utf-8")
-        image.attributes.update(size_of(svg))
+        image.attributes.update(size_of(ElementTree.fromstring(svg)))
         dark = image.deepcopy()
         dark["uri"] = image["uri"].removesuffix(".svg") + ".dark.svg"
         dark["ids"] = []
@@ -129,17 +130,15 @@ class DressFigures(SphinxTransform):
             frame += picture
 
 
-def size_of(svg: str) -> dict[str, str]:
+def size_of(svg: Element) -> dict[str, str]:
     """Width and height of a figure in whole px of the page, where it says them in matplotlib's points."""
-    found = re.search(r'<svg[^>]*\bwidth="([\d.]+)pt" height="([\d.]+)pt"', svg)
-    sizes = (f"{round(float(points) / 0.75)}px" for points in found.groups()) if found else ()
-    return dict(zip(("width", "height"), sizes, strict=False))
+    sizes = {side: svg.get(side, "") for side in ("width", "height")}
+    return {side: f"{round(float(size[:-2]) / 0.75)}px" for side, size in sizes.items() if size.endswith("pt")}
 
 
-def title_of(svg: str) -> str:
+def title_of(svg: Element) -> str:
     """The title that ``plotting.show`` wrote into a figure, or nothing."""
-    found = re.search(r"<svg[^>]*><title>(.*?)</title>", svg, re.DOTALL)
-    return unescape(found[1]) if found else ""
+    return svg.findtext("{http://www.w3.org/2000/svg}title", default="")
 
 
 def setup(app: Sphinx) -> dict:

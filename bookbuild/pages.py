@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -33,7 +32,6 @@ THEME_SHEETS = ("styles/theme.css", "styles/pydata-sphinx-theme.css")
 OPTIONS = (
     "_static/documentation_options.js"  # the template writes it into the page: one question less before the first words
 )
-_SCRIPT_MARK = re.compile(r"<(?=!--|/?script)", re.IGNORECASE)
 
 
 def policy(script: str = "", handlers: Iterable[str] = ()) -> str:
@@ -67,7 +65,7 @@ def dress(app: Sphinx, pagename: str, templatename: str, context: dict, doctree)
         elif (
             "body" in script.attributes
         ):  # no words in a widget's state, such as a file's name, may end or hide its element
-            script.attributes["body"] = _SCRIPT_MARK.sub(r"\\u003c", script.attributes["body"])
+            script.attributes["body"] = script.attributes["body"].replace("<", r"\u003c")
     buttons = [each for button in context.get("header_buttons", ()) for each in (button, *button.get("buttons", ()))]
     context["handlers"] = {button["javascript"] for button in buttons if button["type"] == "javascript"}
     context["policy"] = policy
