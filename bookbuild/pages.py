@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable
+from html.parser import HTMLParser
 from pathlib import Path
 
 from docutils import nodes
@@ -27,6 +28,7 @@ POLICY = {
     "base-uri": "'self'",
     "form-action": "'self' file:",
 }
+RUN = ("text/javascript", "module")  # types of script elements that run; others carry data, such as a widget's state
 # The theme's templates ask for these two by themselves, before all that is listed.
 THEME_SHEETS = ("styles/theme.css", "styles/pydata-sphinx-theme.css")
 OPTIONS = (
@@ -34,11 +36,9 @@ OPTIONS = (
 )
 
 
-def policy(script: str = "", handlers: Iterable[str] = ()) -> str:
-    """The policy of a page with this inline script and these handlers (``onclick``), which allows no others."""
-    allowed = [POLICY["script-src"]]
-    if script:
-        allowed.append(_hashed(script))
+def policy(scripts: Iterable[str] = (), handlers: Iterable[str] = ()) -> str:
+    """The policy of a page with these inline scripts and handlers (``onclick``), which allows no others."""
+    allowed = [POLICY["script-src"], *sorted(map(_hashed, set(scripts)))]
     if handlers:
         allowed += ["'unsafe-hashes'", *sorted(map(_hashed, handlers))]
     return "; ".join(f"{name} {value}" for name, value in {**POLICY, "script-src": " ".join(allowed)}.items())
@@ -48,17 +48,37 @@ def _hashed(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
+class InlineScripts(HTMLParser):
+    """The inline scripts of some HTML: the widgets that work without a kernel bring theirs along, in what a cell put out."""
+
+    def __init__(self, html: str):
+        super().__init__()
+        self.found, self.within = [], False
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        attributes = dict(attrs)
+        self.within = tag == "script" and "src" not in attributes and attributes.get("type", RUN[0]) in RUN
+        if self.within:
+            self.found.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.within:
+            self.found[-1] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self.within = False
+
+
 def use_our_templates(app: Sphinx, config) -> None:
     config.templates_path.append(str(Path(__file__).parent / "theme"))
 
 
 def dress(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
-    """Give the templates what they write: inline settings as one script, the handlers of buttons, and scripts that wait."""
+    """Give the templates what they write: settings as one script, the handlers of buttons, and scripts that wait."""
     scripts = sorted(context["script_files"], key=lambda script: script.priority)
     context["settings"] = [script.attributes["body"] for script in scripts if _is_setting(script)]
-    # MathJax is brought by book.js when a formula is near.
-    waits = (script for script in scripts if not _is_setting(script) and script.filename != OPTIONS)
-    context["script_files"] = [script for script in waits if "/mathjax/" not in str(script.filename)]
+    context["script_files"] = [script for script in scripts if not _is_setting(script) and script.filename != OPTIONS]
     for script in context["script_files"]:
         if script.filename:
             script.attributes.setdefault("defer", "defer")
@@ -68,6 +88,7 @@ def dress(app: Sphinx, pagename: str, templatename: str, context: dict, doctree)
             script.attributes["body"] = script.attributes["body"].replace("<", r"\u003c")
     buttons = [each for button in context.get("header_buttons", ()) for each in (button, *button.get("buttons", ()))]
     context["handlers"] = {button["javascript"] for button in buttons if button["type"] == "javascript"}
+    context["inline"] = InlineScripts(context.get("body", "")).found
     context["policy"] = policy
     sheets = [str(sheet.filename) for sheet in sorted(context["css_files"], key=lambda sheet: sheet.priority)]
     app.vitbook_sheets = (*THEME_SHEETS, *(name.removeprefix("_static/") for name in sheets))
@@ -76,7 +97,7 @@ def dress(app: Sphinx, pagename: str, templatename: str, context: dict, doctree)
 
 def _is_setting(script) -> bool:
     """Whether a script has no file, and is no data such as a widget's state."""
-    return not script.filename and script.attributes.get("type", "module") in ("module", "text/javascript")
+    return not script.filename and script.attributes.get("type", RUN[0]) in RUN
 
 
 def sheets_version(app: Sphinx) -> str:

@@ -153,10 +153,10 @@ def hashed(text: str) -> str:
 
 
 def test_a_policy_names_one_script_and_its_handlers_and_allows_no_others():
-    said = policy("let a = 1", {"print('it')"})
+    said = policy(["let a = 1"], {"print('it')"})
     assert set(re.findall(r"'sha256-[^']*'", said)) == {hashed("let a = 1"), hashed("print('it')")}
     assert "'unsafe-eval'" not in said and "'unsafe-inline'" not in said.partition("style-src")[0]
-    assert "'unsafe-hashes'" not in policy("1") and "sha256" not in policy()
+    assert "'unsafe-hashes'" not in policy(["1"]) and "sha256" not in policy()
 
 
 class Head(HTMLParser):
@@ -183,6 +183,7 @@ class Head(HTMLParser):
             self.files.append(attributes)
         elif tag == "script":
             self.within = attributes.get("type", "module") in ("module", "text/javascript")
+            self.inline += [""] * self.within
         elif tag == "meta":
             self.metas.append(attributes.get("name") or attributes.get("property") or attributes.get("http-equiv"))
             self.policy = self.policy or attributes.get("content", "") * (self.metas[-1] == "Content-Security-Policy")
@@ -195,7 +196,7 @@ class Head(HTMLParser):
     def handle_data(self, data):
         if self.within:
             assert self.policy, "nothing runs before the policy is said"
-            self.inline.append(data)
+            self.inline[-1] += data
 
 
 def check_head(page: Path) -> None:
@@ -374,6 +375,11 @@ glue(answer=6 * 7)
 
 The answer is {glue:text}`answer`.
 
+```{code-cell} ipython3
+from IPython.display import HTML
+HTML("<p id='said'></p><script>document.getElementById('said').textContent = 'a cell' + '</b>'</script><script type='x'>data</script>")
+```
+
 ```{bibliography}
 ```
 """
@@ -416,6 +422,7 @@ def test_every_page_has_a_policy_for_what_it_runs_one_style_sheet_and_scripts_th
         script["src"].partition("?")[0].rpartition("/")[2]
         for script in Head((addressed / "book" / "page.html").read_text()).files
     ]
+    assert "a cell" in "".join(Head((addressed / "book" / "page.html").read_text()).inline)
     order = ["doctools.js", "sphinx-book-theme.js", "book.js", "bootstrap.js", "pydata-sphinx-theme.js"]
     assert [name for name in scripts if name in order] == order
 
@@ -444,7 +451,7 @@ def test_the_notebook_of_a_page_runs_by_itself(addressed, tmp_path):
         notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     )
     client.execute()
-    assert [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"] == [1, 2]
+    assert [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"] == [1, 2, 3]
 
 
 @pytest.mark.book
@@ -499,6 +506,7 @@ def test_a_script_that_is_not_the_pages_own_does_not_run(addressed, serve, visit
           return [window.slipped === true, evaluated, [...new Set(blocked)].sort()];
         }"""
     )
+    assert page.locator("#said").inner_text() == "a cell</b>", "what a cell put out is the page's own"
     slipped, evaluated, blocked = tried
     assert not slipped and not evaluated and {"img-src", "script-src-elem"} <= set(blocked)
 
