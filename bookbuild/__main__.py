@@ -21,7 +21,8 @@ def main() -> int:
         print(f"There is no book in {Path.cwd()}: expected _config.yml and _toc.yml.", file=sys.stderr)
         return 1
     start = monotonic()
-    print(", ".join([f"Python {platform.python_version()}", *(f"{name} {metadata.version(name)}" for name in TOLD)]))
+    versions = [f"Python {platform.python_version()}", *(f"{name} {metadata.version(name)}" for name in TOLD)]
+    print(", ".join(versions), flush=True)
     console.nocolor()  # Sphinx greets before it reads our extension, which then decides (bookbuild/quiet.py)
     failed = build_sphinx(
         str(Path.cwd()),
