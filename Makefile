@@ -8,6 +8,7 @@ DEV         ?= requirements-dev.txt
 LAB_OPTIONS ?=
 VENV        := .venv
 BIN         := $(VENV)/bin
+PIP         := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 SITE        := _build/html
 READY       := $(VENV)/.installed
 PYTEST      := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
@@ -23,14 +24,16 @@ install: $(READY)    ## create .venv and install everything, the embedded checkp
 $(READY): requirements.txt requirements-dev.txt requirements-embedded.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"vitbook needs Python 3.11 or newer and {sys.executable} is {sys.version.split()[0]}: make PYTHON=/path/to/python3.11")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt $(addprefix -r ,$(DEV))
-	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --require-hashes -r requirements-embedded.txt
+	@echo "Installing into $(VENV): some minutes and 2 GB the first time"
+	@$(PIP) -r requirements.txt $(addprefix -r ,$(DEV))
+	@$(PIP) --no-deps --require-hashes -r requirements-embedded.txt
 	@touch $@
+	@echo "Installed. Next: make book, then make serve; or make lab"
 
 book: $(READY)       ## build the book, strictly: every chapter runs afresh, errors and warnings fail
-	$(BIN)/python -m vitbook fetch --optional
+	@$(BIN)/python -m vitbook fetch --optional
 	@mkdir -p $(SITE) && test -w $(SITE) || { echo "The book is built in $(CURDIR)/_build, where nothing can be written: copy it to a folder of yours, and build there." >&2; exit 1; }
-	$(BIN)/jupyter-book build . --all -W --keep-going
+	@$(BIN)/python -m bookbuild
 
 test: lint           ## lint, unit tests, the strict build, then every page in a real browser
 	$(PYTEST) -m "not book and not browser"
@@ -52,7 +55,7 @@ serve:               ## serve the built book on http://127.0.0.1:8000 (HOST=... 
 	$(PYTHON) tools/serve.py $(SITE) --host $(HOST) --port $(PORT)
 
 fetch: $(READY)      ## download the reference checkpoint and the picture of two cats (needs a network)
-	$(BIN)/python -m vitbook fetch
+	@$(BIN)/python -m vitbook fetch && echo "Next: make book runs every chapter afresh; it uses what is here now"
 
 clean:               ## remove what the build made; .venv and downloads stay
-	rm -rf _build .pytest_cache .ruff_cache
+	@rm -rf _build .pytest_cache .ruff_cache && echo "Clean. Next: make book"

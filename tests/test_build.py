@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
-from conftest import build_book, small_book
+from conftest import ROOT, build_book, small_book
 
 from bookbuild import execution
 
@@ -53,6 +57,43 @@ def test_warnings_fail_the_build(tmp_path):
     said = build_book(tmp_path, expect=1)
     for complaint in ("stderr was found", "'my-own-label'", "without a text that says", "never_glued", "nowhere.md"):
         assert complaint in said, complaint
+
+
+def test_a_build_says_what_a_reader_wants_and_no_more(tmp_path):
+    """Into a file: no codes of a terminal, no word of kernels or of a font tool; what fails is told without a traceback of ours."""
+    small_book(tmp_path, {"one": HEADER + cell("6 * 7"), "two": HEADER + cell("import time\ntime.sleep(1)")})
+
+    def build() -> subprocess.CompletedProcess:
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-m", "bookbuild"]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    done = build()
+    versions, *greeting, running, one, two, writing, _, end = done.stdout.splitlines()
+    assert versions.startswith("Python 3") and "torch" in versions and len(greeting) == 2
+    assert running == "running 2 chapters, 2 at a time" or "1 at a time" in running
+    assert [re.fullmatch(rf"  +{n}/2 +\d+ s  book/(one|two)", line) for n, line in ((1, one), (2, two))].count(
+        None
+    ) == 0
+    assert writing == "writing 2 pages" and re.search(
+        r"built, in \d+ s. Open _build/html/index.html, or run `make serve`", end
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    (tmp_path / "book" / "one.md").write_text(HEADER + cell("assert 1 == 2, 'not yet'"))
+    done = build()
+    assert done.returncode == 1 and "FAILED  book/one" in done.stdout
+    assert "not yet" in done.stderr and "1 of 2 chapters failed" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr and "bookbuild/" not in done.stderr
+    assert (
+        "no book in"
+        in subprocess.run(
+            [sys.executable, "-m", "bookbuild"],
+            cwd=ROOT / "tests",
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+        ).stderr
+    )
 
 
 def test_cells_run_again_when_the_package_has_changed_and_only_then(monkeypatch):

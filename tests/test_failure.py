@@ -93,6 +93,11 @@ def pages_of(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text("utf-8") for path in (folder / "_build" / "html" / "book").glob("*.html")}
 
 
+def whole_site(folder: Path) -> dict[Path, bytes]:
+    site = folder / "_build" / "html"
+    return {path.relative_to(site): path.read_bytes() for path in site.rglob("*") if path.is_file()}
+
+
 # --- chapters that hang or die ----------------------------------------------------------------------------------------
 
 
@@ -163,7 +168,7 @@ def at_writing(app, *_):
 
 def at_finishing(app, error):
     def half(path, text, **options):
-        if path.name != "b.html":
+        if path.name != "sheets.css":
             return WRITE(path, text, **options)
         WRITE(path, text[: len(text) // 2], **options)
         os.kill(os.getpid(), signal.SIGKILL)
@@ -182,7 +187,7 @@ def setup(app):
 @pytest.mark.book
 @posix
 def test_no_half_written_file_is_believed_by_the_next_build(tmp_path):
-    """A plain `jupyter-book build .`, which writes only what it takes for outdated.
+    """A plain `jupyter-book build .`, which writes only what it takes for outdated.  And the last good site stands as it was.
 
     First a limit on the size of files stands for a full disk: it, too, strikes in the middle of a file.
     """
@@ -210,8 +215,11 @@ def test_no_half_written_file_is_believed_by_the_next_build(tmp_path):
         if stage == "nothing":
             break
         write_page(tmp_path, "b", PLAIN.replace("6 * 7", f"'{stage}'"))
+        before = whole_site(tmp_path)
         assert build(stage).returncode == -signal.SIGKILL
-        assert any(not html.rstrip().endswith("</html>") for html in pages_of(tmp_path).values()), "nothing was cut"
+        cut = tmp_path / "_build" / ".html" / {"writing": "book/a.html", "finishing": "_static/sheets.css"}[stage]
+        assert 0 < cut.stat().st_size < len(before[cut.relative_to(tmp_path / "_build" / ".html")]), "nothing was cut"
+        assert whole_site(tmp_path) == before
     assert "finishing" in pages_of(tmp_path)["b.html"]
 
 
@@ -260,7 +268,10 @@ def test_a_full_disk_is_told_before_the_build(tmp_path, monkeypatch):
     monkeypatch.setattr(workplace.shutil, "disk_usage", lambda _: usage._replace(free=12_000_000))
     with pytest.raises(ExtensionError, match=r"takes up to 300 MB.*has 12 MB left: make room"):
         begin(tmp_path, prepare=True)
-    (tmp_path / "html" / "index.html").write_text("a book that stands there already, and whose place is used again")
+    (tmp_path / "html" / "index.html").write_text("a book that stands there already: only its pages are there twice")
+    with pytest.raises(ExtensionError, match=r"takes up to 100 MB.*has 12 MB left"):
+        begin(tmp_path, prepare=True)
+    monkeypatch.setattr(workplace.shutil, "disk_usage", lambda _: usage._replace(free=120_000_000))
     begin(tmp_path, prepare=True)
 
 
@@ -294,20 +305,51 @@ def test_what_could_not_be_written_is_found_behind_other_errors(tmp_path, caplog
     begin(tmp_path)  # and it has given the folder back
 
 
-def test_only_a_build_that_starts_afresh_empties_the_folder(tmp_path):
-    app = begin(tmp_path)
-    old = [tmp_path / name / "old" for name in ("html", *workplace.MADE)]
-    for path in old:
-        path.mkdir(parents=True)
-        (path / "page.html").write_text("old")
+def test_only_a_build_that_starts_afresh_begins_with_nothing_and_none_touches_the_site(tmp_path):
+    (tmp_path / "html" / "old").mkdir(parents=True)
+    (tmp_path / "html" / "old" / "page.html").write_text("old")
     (tmp_path / "html" / "link").symlink_to(tmp_path)
+    site = sorted((tmp_path / "html").rglob("*"))
+    app = begin(tmp_path)
+    made = [tmp_path / name / "picture.svg" for name in workplace.MADE]
+    for path in made:
+        path.parent.mkdir()
+        path.write_text("old")
     app.fresh_env_used = False
-    workplace.empty(app)
-    assert all(path.exists() for path in old)
+    workplace.lay_out(app)
+    assert app.outdir == tmp_path / ".html" and all(path.exists() for path in made)
+    assert [path.relative_to(app.outdir) for path in sorted(app.outdir.rglob("*"))] == [
+        path.relative_to(tmp_path / "html") for path in site
+    ]
     app.fresh_env_used = True
-    workplace.empty(app)
-    assert not any(path.exists() for path in old) and not list((tmp_path / "html").iterdir())
+    workplace.lay_out(app)
+    assert not any(path.exists() for path in made) and not list(app.outdir.iterdir())
+    assert (
+        sorted((tmp_path / "html").rglob("*")) == site
+        and (tmp_path / "html" / "old" / "page.html").read_text() == "old"
+    )
     assert (tmp_path / workplace.UNFINISHED).exists()
+
+
+def test_a_whole_site_takes_the_place_of_the_last_one_and_nothing_else_does(tmp_path):
+    (tmp_path / "html").mkdir()
+    (tmp_path / "html" / "index.html").write_text("the last good one")
+    for error, warnings, stands in (
+        (ValueError("no"), 0, "the last good one"),
+        (None, 1, "the last good one"),
+        (None, 0, "new"),
+    ):
+        app = begin(tmp_path)
+        workplace.lay_out(app)
+        (app.outdir / "index.html").write_text("new")
+        app.keep_going, app._warncount = True, warnings
+        workplace.end(app, error)
+        assert (tmp_path / "html" / "index.html").read_text() == stands
+        assert (tmp_path / workplace.UNFINISHED).exists() == (stands != "new")
+    assert not (tmp_path / ".html").exists() and not (tmp_path / workplace.BEFORE).exists()
+    (tmp_path / "html").rename(tmp_path / workplace.BEFORE)  # killed in the moment between
+    begin(tmp_path)
+    assert (tmp_path / "html" / "index.html").read_text() == "new"
 
 
 def read_only(folder: Path, *arguments, **options) -> subprocess.CompletedProcess:
@@ -339,15 +381,14 @@ def test_make_book_in_a_read_only_checkout_says_so_before_it_starts(tmp_path, bu
     for name in ("requirements.txt", "requirements-dev.txt", "requirements-embedded.txt", "pyproject.toml"):
         (tmp_path / name).touch()
     (tmp_path / ".venv" / ".installed").touch()
-    for name in ("python", "jupyter-book"):
-        tool = tmp_path / ".venv" / "bin" / name
-        tool.write_text(f"#!/bin/sh\necho {name} was run\n")
-        tool.chmod(0o755)
+    tool = tmp_path / ".venv" / "bin" / "python"
+    tool.write_text('#!/bin/sh\necho "$*" was run\n')
+    tool.chmod(0o755)
     done = read_only(tmp_path, "make", "book")
-    assert done.returncode and "jupyter-book was run" not in done.stdout
+    assert done.returncode and "bookbuild was run" not in done.stdout
     assert "nothing can be written: copy it to a folder of yours" in done.stderr
     done = subprocess.run(["make", "book"], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0 and "jupyter-book was run" in done.stdout
+    assert done.returncode == 0 and "-m bookbuild was run" in done.stdout
 
 
 @posix

@@ -7,25 +7,30 @@ import gzip
 import hashlib
 import importlib.util
 import re
+import shutil
 import socket
 import subprocess
 import sys
 import threading
+from html.parser import HTMLParser
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import nbformat
+import pydata_sphinx_theme
 import pytest
 from conftest import ROOT, build_book, small_book
 from docutils import nodes
 from docutils.utils import new_document
+from fontTools.ttLib import TTFont
 from nbclient import NotebookClient
 
 from bookbuild import leaner
 from bookbuild.address import Address, read_address
+from bookbuild.pages import policy
 from bookbuild.portable import plain, portable
-from bookbuild.site import description, with_policy
+from bookbuild.site import description
 
 ADDRESS = "https://github.com/Octo/vit-book"
 
@@ -143,32 +148,72 @@ def test_the_first_cell_installs_what_is_missing():
 # --- the policy ---
 
 
-def test_a_policy_names_the_inline_scripts_of_its_page_and_no_data():
-    page = '<meta charset="utf-8" /><script>let a = 1</script><script src="a.js"></script><script type="application/json">{}</script>'
-    page += '<button onclick="print(&#39;it&#39;)">'
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', with_policy(page))[1]
-    hashes = {
-        f"'sha256-{base64.b64encode(hashlib.sha256(text).digest()).decode()}'"
-        for text in (b"let a = 1", b"print('it')")
-    }
-    assert set(re.findall(r"'sha256-[^']*'", policy)) == hashes
-    assert "'unsafe-eval'" not in policy and "'unsafe-inline'" not in policy.partition("style-src")[0]
-    assert "'unsafe-hashes'" not in with_policy('<meta charset="utf-8" /><script>1</script>')
+def hashed(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def test_a_policy_names_one_script_and_its_handlers_and_allows_no_others():
+    said = policy(["let a = 1"], {"print('it')"})
+    assert set(re.findall(r"'sha256-[^']*'", said)) == {hashed("let a = 1"), hashed("print('it')")}
+    assert "'unsafe-eval'" not in said and "'unsafe-inline'" not in said.partition("style-src")[0]
+    assert "'unsafe-hashes'" not in policy(["1"]) and "sha256" not in policy()
+
+
+class Head(HTMLParser):
+    """What a page runs, and what it says of itself."""
+
+    def __init__(self, html: str):
+        super().__init__()
+        self.inline, self.files, self.handlers, self.metas, self.sheets, self.policy, self.within = (
+            [],
+            [],
+            set(),
+            [],
+            [],
+            "",
+            False,
+        )
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.handlers |= {value for name, value in attrs if name.startswith("on")}
+        if tag == "script" and "src" in attributes:
+            assert self.policy, "nothing is loaded before the policy is said"
+            self.files.append(attributes)
+        elif tag == "script":
+            self.within = attributes.get("type", "module") in ("module", "text/javascript")
+            self.inline += [""] * self.within
+        elif tag == "meta":
+            self.metas.append(attributes.get("name") or attributes.get("property") or attributes.get("http-equiv"))
+            self.policy = self.policy or attributes.get("content", "") * (self.metas[-1] == "Content-Security-Policy")
+        elif tag == "link" and attributes["rel"] in ("stylesheet", "preload"):
+            self.sheets.append(attributes["href"])
+
+    def handle_endtag(self, tag):
+        self.within = False
+
+    def handle_data(self, data):
+        if self.within:
+            assert self.policy, "nothing runs before the policy is said"
+            self.inline[-1] += data
+
+
+def check_head(page: Path) -> None:
+    """The policy names what the page runs, and nothing else; what it loads waits; it says each thing of itself once."""
+    head = Head(page.read_text(encoding="utf-8"))
+    assert set(re.findall(r"'sha256-[^']*'", head.policy)) == set(map(hashed, {*head.inline, *head.handlers}))
+    assert ("'unsafe-hashes'" in head.policy) == bool(head.handlers)
+    assert all("defer" in script for script in head.files)
+    searches = [script["src"] for script in head.files if re.search("search(tools|index)", script["src"])]
+    assert len(searches) == 2 * (page.name == "search.html")
+    assert not [script for script in head.files if re.search("fontawesome|documentation_options", script["src"])]
+    assert len(head.sheets) == (page.name != "index.html") and all("sheets.css?v=" in sheet for sheet in head.sheets)
+    for name in ("viewport", "description", "og:title", "Content-Security-Policy"):
+        assert head.metas.count(name) == 1, name
 
 
 # --- leaner than the theme ---
-
-
-def test_scripts_of_the_head_wait_and_keep_their_order():
-    page = (
-        '<head><script src="a/documentation_options.js"></script><script src="b.js"></script><script>let a</script>'
-        '<script defer src="c.js"></script><script defer src="x/scripts/fontawesome.js?d=1"></script></head>'
-        '<script src="d.js"></script>'
-    )
-    assert leaner.lean_page(page) == (
-        '<head><script src="a/documentation_options.js"></script><script defer src="b.js"></script><script>let a</script>'
-        '<script defer src="c.js"></script></head><script src="d.js"></script>'
-    )
 
 
 @pytest.mark.browser
@@ -233,7 +278,7 @@ SAME_LOOK = """async (whole) => {
 def test_nothing_looks_as_it_would_not_with_the_whole_style_sheet(site, serve, visit, name):
     """Widgets are the ones that put names of classes together."""
     static = site / "_static"
-    whole = "".join(leaner._whole(static / sheet, static) for sheet in leaner.joined_before(static))
+    whole = "".join(leaner.whole(static / sheet, static) for sheet in leaner.joined_before(static))
     assert len(whole) > 1.5 * (static / leaner.JOINED).stat().st_size
     seen = visit(f"{serve(site)}/{name}.html", reduced_motion="reduce")
     seen.page.route("**/whole.css", lambda route: route.fulfill(body=whole, content_type="text/css"))
@@ -251,12 +296,21 @@ def test_the_words_of_a_site_are_those_of_its_pages_and_its_scripts(tmp_path):
 
 
 def test_a_style_sheet_keeps_the_icons_in_use_and_only_those():
-    css = '.fa-sun:before{content:"\\f185"}.fa-ban:before,.fa-cancel:before{content:"\\f05e"}.fa-x:before{content:"\\58"}.fa-solid{a:b}'
-    css += '@font-face{src:url(../w/fa-solid-900.woff2) format("woff2"),url(../w/fa-solid-900.ttf) format("truetype")}'
-    lean = leaner.lean_icons(css, {"fa-sun", "fa-cancel"})
-    assert ".fa-sun:" in lean and ".fa-cancel:" in lean and ".fa-x:" not in lean and ".fa-solid{a:b}" in lean
-    assert 'url(../w/fa-solid-900.woff) format("woff")}' in lean and "ttf" not in lean
+    css = '.fa-sun:before{content:"\\f185"}.fa-ban:before,.fa-cancel:before{content:"\\f05e"}.fa-x:before{content:"\\f00d"}.fa-s{a:b}'
+    lean = leaner.without_unused(css, {"fa-", "x", "fa-sun", "fa-cancel", "fa-s"})
+    assert ".fa-sun:" in lean and ".fa-cancel:" in lean and ".fa-x:" not in lean and ".fa-s {a:b}" in lean
     assert leaner.code_points(lean + 'a{content:"\uf0f3"}') == {0xF185, 0xF05E, 0xF0F3}
+
+
+def test_a_font_keeps_the_letters_in_use(tmp_path):
+    for name in (f"{leaner.FONTS}/fa-solid-900.woff2", f"{leaner.FONTS}/fa-solid-900.ttf"):
+        source = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static" / name
+        copy = shutil.copy(source, tmp_path)
+        leaner.cut_font(Path(copy), {0xF185, 0xF05E, 0x41})
+        with TTFont(copy) as font:
+            assert {0xF185, 0xF05E} <= set(font.getBestCmap()) <= {0xF185, 0xF05E, 0x41}
+            assert font.flavor == (None if name.endswith("ttf") else "woff2")
+        assert Path(copy).stat().st_size < source.stat().st_size / 50
 
 
 @pytest.fixture
@@ -321,6 +375,11 @@ glue(answer=6 * 7)
 
 The answer is {glue:text}`answer`.
 
+```{code-cell} ipython3
+from IPython.display import HTML
+HTML("<p id='said'></p><script>document.getElementById('said').textContent = 'a cell' + '</b>'</script><script type='x'>data</script>")
+```
+
 ```{bibliography}
 ```
 """
@@ -354,6 +413,35 @@ def test_one_setting_switches_on_every_address(addressed):
 
 
 @pytest.mark.book
+def test_every_page_has_a_policy_for_what_it_runs_one_style_sheet_and_scripts_that_wait(addressed):
+    pages = [path for path in addressed.rglob("*.html") if "_static" not in path.parts]
+    assert {page.name for page in pages} == {"page.html", "index.html", "search.html", "genindex.html", "404.html"}
+    for page in pages:
+        check_head(page)
+    scripts = [
+        script["src"].partition("?")[0].rpartition("/")[2]
+        for script in Head((addressed / "book" / "page.html").read_text()).files
+    ]
+    assert "a cell" in "".join(Head((addressed / "book" / "page.html").read_text()).inline)
+    order = ["doctools.js", "sphinx-book-theme.js", "book.js", "bootstrap.js", "pydata-sphinx-theme.js"]
+    assert [name for name in scripts if name in order] == order
+
+
+@pytest.mark.book
+def test_the_address_of_the_site_says_what_the_book_is_and_leads_to_its_first_page(addressed):
+    front = (addressed / "index.html").read_text()
+    for piece in (
+        'content="0; url=book/page.html"',
+        'property="og:url" content="https://octo.github.io/vit-book/"',
+        '<link rel="canonical" href="https://octo.github.io/vit-book/"',
+        'name="description" content="Why it',
+        "<title>The Vision Transformer, Executed</title>",
+        '<a href="book/page.html">The Vision Transformer, Executed</a>',
+    ):
+        assert piece in front, piece
+
+
+@pytest.mark.book
 def test_the_notebook_of_a_page_runs_by_itself(addressed, tmp_path):
     notebook = nbformat.read(addressed / "_sources" / "book" / "page.ipynb", as_version=4)
     nbformat.validate(notebook)
@@ -363,7 +451,7 @@ def test_the_notebook_of_a_page_runs_by_itself(addressed, tmp_path):
         notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     )
     client.execute()
-    assert [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"] == [1, 2]
+    assert [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"] == [1, 2, 3]
 
 
 @pytest.mark.book
@@ -382,7 +470,8 @@ def test_pages_of_the_book_say_what_they_are(site):
         assert 30 < len(about) <= 400, f"{page.name}: {about}"
         assert about not in seen, f"{page.name} and {seen.get(about)} describe themselves alike"
         seen[about] = page.name
-        assert html.count("Content-Security-Policy") == 1 and 'property="og:image"' in html, page.name
+        check_head(page)
+        assert 'property="og:image"' in html, page.name
         notebook = site / "_sources" / "book" / f"{page.stem}.ipynb"
         if notebook.is_file():
             assert f'_sources/book/{page.stem}.ipynb"' in html, page.name
@@ -417,6 +506,7 @@ def test_a_script_that_is_not_the_pages_own_does_not_run(addressed, serve, visit
           return [window.slipped === true, evaluated, [...new Set(blocked)].sort()];
         }"""
     )
+    assert page.locator("#said").inner_text() == "a cell</b>", "what a cell put out is the page's own"
     slipped, evaluated, blocked = tried
     assert not slipped and not evaluated and {"img-src", "script-src-elem"} <= set(blocked)
 

@@ -46,6 +46,39 @@ KNOWN = {
     "cuda-": "the same",
 }
 
+#: What was tried in the place of our own code and did not pass the tests that stand: library, what it would do, why ours stays.
+TRIED = {
+    (
+        "sphinxext-opengraph 0.13.0",
+        "previews",
+    ): "cuts a description in the middle of a word and keeps `[ Name et al., 2021]` in it; "
+    "says nothing of the search, the index and the front page, and names no picture where the book has no address",
+    (
+        "sphinx-sitemap 2.9.0",
+        "the sitemap",
+    ): "lists only the pages that this build wrote, so a build of one changed chapter loses the "
+    "others; warns, and so fails the build, where the book has no address; brings a reader of the git history along",
+    (
+        "sphinx-notfound-page 1.1.0",
+        "404.html",
+    ): "works; replaces five of Sphinx's functions where one line (`<base href>`) does",
+    (
+        "jupyter-cache's local-parallel",
+        "running chapters",
+    ): "kernels outlive a build that is killed, Ctrl-C waits for chapters, "
+    "a cell that runs too long is not named, and several processes write one cache",
+    (
+        "Sphinx's parallel reading",
+        "running chapters",
+    ): "sphinx_multitoc_numbering, which jupyter-book loads, forbids it: chapters run "
+    "one after another; and either the first failure ends the build or none says its line",
+    (
+        "pip-licenses 5.5.5",
+        "licences in this table",
+    ): "says the same of 183 of 185 packages, but UNKNOWN where only a licence file "
+    "tells (axe-playwright-python); needs two more packages",
+}
+
 
 def direct(file: str) -> list[dict[str, str]]:
     """The pinned packages of a requirements file: name, version, why.  Raises ValueError for a line that pins nothing."""
@@ -103,7 +136,8 @@ def table() -> str:
         text += f"\n## {title}: `{file}`\n\n| package | version | licence | why |\n|---|---|---|---|\n"
         for row in direct(file):
             text += f"| {row['name']} | {row['version']} | {licence(row['name'])} | {row['why']} |\n"
-    return text
+    text += "\n## What we tried and kept our own\n\n| library | what it would do | why ours stays |\n|---|---|---|\n"
+    return text + "".join(f"| {library} | {task} | {why} |\n" for (library, task), why in TRIED.items())
 
 
 def main() -> int:

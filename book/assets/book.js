@@ -84,7 +84,9 @@
   // Browsers let no page opened from a disk read its neighbours, and the search shows its hits by reading them.
   function explainSearch() {
     const results = document.getElementById("search-results");
-    if (!results || location.protocol !== "file:") return;
+    if (!results) return;
+    document.querySelector(".bd-search-container input").focus();
+    if (location.protocol !== "file:") return;
     const note = document.createElement("p");
     note.className = "vb-search-note";
     note.textContent =

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
-from math import cbrt, cos, hypot, radians, sin
+from itertools import accumulate, pairwise
+
+from coloraide import Color, stop
 
 THEMES = ("light", "dark")
 _HEX = re.compile(r"#[0-9a-fA-F]{6}\b")
@@ -80,30 +81,27 @@ def names() -> list[str]:
 
 def mix(ink: str, ground: str, amount: float) -> str:
     """``amount`` of ink over the rest of ground, as a browser blends opacity (sRGB)."""
-    blend = (amount * i + (1 - amount) * g for i, g in zip(_channels(ink), _channels(ground), strict=True))
-    return _hex(blend)
+    return _hex(Color(ground).mix(ink, amount, space="srgb"))
 
 
 def contrast(one: str, other: str) -> float:
     """WCAG 2 contrast ratio of two colours, 1 to 21."""
-    dark, light = sorted(_luminance(c) for c in (one, other))
-    return (light + 0.05) / (dark + 0.05)
+    return Color(one).contrast(other, method="wcag21")
 
 
 @lru_cache
 def attention_colours(theme: str = "light", count: int = 256) -> tuple[str, ...]:
     """``count`` colours for weights, from the page's ground (no attention) to the far end, in steps that look equal."""
-    ground = _oklab(getattr(GROUNDS["ground"], theme))
-    return _even_steps([ground, *(_from_lch(*stop) for stop in _ATTENTION[theme])], count)
+    return _even_steps([Color(getattr(GROUNDS["ground"], theme)), *_stops(_ATTENTION[theme])], count)
 
 
 @lru_cache
 def diverging_colours(theme: str = "light", count: int = 256) -> tuple[str, ...]:
     """``count`` colours for numbers around zero: cool below, neutral in the middle, warm above."""
-    stops = [_from_lch(*stop) for stop in _DIVERGING[theme]]
+    stops = _stops(_DIVERGING[theme])
     half = count // 2
     cool, warm = _even_steps(stops[:3], half), _even_steps(stops[2:], half)
-    return cool + ((_hex(_from_oklab(stops[2])),) if count % 2 else ()) + warm
+    return cool + ((_hex(stops[2]),) if count % 2 else ()) + warm
 
 
 def css() -> str:
@@ -133,74 +131,20 @@ def _twins() -> dict[str, str]:
     return pairs | {colour(name, "light"): colour(name, "dark") for name in names()}
 
 
-# --- colour arithmetic: sRGB <-> linear light <-> OKLab (Ottosson 2020), in which equal distances look equal ---
+# --- in OKLab (Ottosson 2020) equal distances look equal ---
 
 
-def _channels(colour: str) -> list[float]:
-    return [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+def _stops(places) -> list[Color]:
+    return [Color("oklch", place) for place in places]
 
 
-def _hex(channels) -> str:
-    return "#" + "".join(f"{round(255 * min(max(c, 0.0), 1.0)):02x}" for c in channels)
+def _even_steps(stops: list[Color], count: int) -> tuple[str, ...]:
+    """``count`` colours along the polyline through ``stops``, each as far from the last as the next from it."""
+    reach = list(accumulate((a.distance(b, space="oklab") for a, b in pairwise(stops)), initial=0.0))
+    path = Color.interpolate([stop(c, at / reach[-1]) for c, at in zip(stops, reach, strict=True)], space="oklab")
+    return tuple(_hex(path(i / (count - 1))) for i in range(count))
 
 
-def _linear(colour: str) -> list[float]:
-    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _channels(colour)]
-
-
-def _luminance(colour: str) -> float:
-    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), _linear(colour), strict=True))
-
-
-def _dot(matrix, vector) -> list[float]:
-    return [sum(m * v for m, v in zip(row, vector, strict=True)) for row in matrix]
-
-
-_TO_CONES = (
-    (0.4122214708, 0.5363325363, 0.0514459929),
-    (0.2119034982, 0.6806995451, 0.1073969566),
-    (0.0883024619, 0.2817188376, 0.6299787005),
-)
-_TO_LAB = (
-    (0.2104542553, 0.7936177850, -0.0040720468),
-    (1.9779984951, -2.4285922050, 0.4505937099),
-    (0.0259040371, 0.7827717662, -0.8086757660),
-)
-_FROM_LAB = (
-    (1.0, 0.3963377774, 0.2158037573),
-    (1.0, -0.1055613458, -0.0638541728),
-    (1.0, -0.0894841775, -1.2914855480),
-)
-_FROM_CONES = (
-    (4.0767416621, -3.3077115913, 0.2309699292),
-    (-1.2684380046, 2.6097574011, -0.3413193965),
-    (-0.0041960863, -0.7034186147, 1.7076147010),
-)
-
-
-def _oklab(colour: str) -> list[float]:
-    return _dot(_TO_LAB, [cbrt(c) for c in _dot(_TO_CONES, _linear(colour))])
-
-
-def _from_oklab(lab) -> list[float]:
-    linear = _dot(_FROM_CONES, [c**3 for c in _dot(_FROM_LAB, lab)])
-    return [12.92 * c if c <= 0.0031308 else 1.055 * c ** (1 / 2.4) - 0.055 for c in linear]
-
-
-def _from_lch(lightness: float, chroma: float, hue: float) -> list[float]:
-    return [lightness, chroma * cos(radians(hue)), chroma * sin(radians(hue))]
-
-
-def _even_steps(stops, count: int) -> tuple[str, ...]:
-    """``count`` colours along the polyline through ``stops`` (OKLab), each as far from the last as the next from it."""
-    reach = [0.0]
-    for a, b in pairwise(stops):
-        reach.append(reach[-1] + hypot(*(y - x for x, y in zip(a, b, strict=True))))
-    steps = []
-    for i in range(count):
-        target, leg = reach[-1] * i / (count - 1), 0
-        while leg < len(stops) - 2 and reach[leg + 1] < target:
-            leg += 1
-        share = (target - reach[leg]) / (reach[leg + 1] - reach[leg])
-        steps.append(_hex(_from_oklab([x + share * (y - x) for x, y in zip(stops[leg], stops[leg + 1], strict=True)])))
-    return tuple(steps)
+def _hex(colour: Color) -> str:
+    """The ``#rrggbb`` of a colour; what a screen cannot show is cut off."""
+    return colour.convert("srgb").clip().to_string(hex=True)
