@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import platform
 import sys
 from importlib import metadata
@@ -17,6 +18,7 @@ TOLD = ("torch", "transformers", "matplotlib", "sphinx", "jupyter-book")
 
 def main() -> int:
     """Build the book of this folder; 0 when all is well."""
+    argparse.ArgumentParser(prog="python -m bookbuild", description=__doc__.replace("``", "")).parse_args()
     if not Path("_toc.yml").is_file():
         print(f"There is no book in {Path.cwd()}: expected _config.yml and _toc.yml.", file=sys.stderr)
         return 1

@@ -41,11 +41,6 @@ def lean(static: Path, names: Iterable[str], pages: Iterable[str]) -> None:
         cut_font(font, code_points(joined))
 
 
-def joined_before(static: Path) -> tuple[str, ...]:
-    """The style sheets that a build has joined."""
-    return tuple((static / JOINED).read_text(encoding="utf-8").splitlines()[0].split()[1:-1])
-
-
 def words_of(static: Path, pages: Iterable[str]) -> set[str]:
     """Every word of the pages and of the scripts that change them: a class that is not among them is on no page, ever."""
     own = (path for path in static.rglob("*.js") if "attn" not in path.relative_to(static).parts)  # maps style nothing

@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+import zmq
+
 c = get_config()
 
 sys.path.insert(
@@ -15,3 +17,5 @@ text = "jupytext.text_representation"
 c.Chapters.notebook_metadata_filter = f"-{text}.jupytext_version,-{text}.format_version"
 # README.md and its like open as pages to read.
 c.LabApp.extra_labextensions_path = [str(Path(__file__).parent / "labextensions")]
+if zmq.has("curve"):  # without it each kernel warns that others on this machine could read along
+    c.KernelManager.transport_encryption = "auto"
