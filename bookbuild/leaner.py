@@ -23,6 +23,7 @@ NOT_NEEDED = ("scripts/fontawesome.js*", "scripts/*.map", "styles/*.map")
 NESTING = ("media", "supports", "container", "layer")  # at-rules that hold rules
 
 _WORD = re.compile(r"[\w-]+")
+_ICON = re.compile(r'"icon": "([\w-]+)"')
 _IMPORT = re.compile(r"@import\s+(?:url\()?[\"']([^\"':]+\.css)[\"']\)?;")
 _URL = re.compile(r"url\((?P<quote>[\"']?)(?!data:|#|/|https?:)(?P<path>[^\"')]+?(?<!\.css))(?P=quote)\)")
 # Font Awesome's letters lie where Unicode leaves room for one's own.
@@ -42,10 +43,14 @@ def lean(static: Path, names: Iterable[str], pages: Iterable[str]) -> None:
 
 
 def words_of(static: Path, pages: Iterable[str]) -> set[str]:
-    """Every word of the pages and of the scripts that change them: a class that is not among them is on no page, ever."""
+    """Every word of the pages and of the scripts that change them: a class that is not among them is on no page, ever.
+
+    A widget names its icon without "fa-", which its script puts before it.
+    """
     own = (path for path in static.rglob("*.js") if "attn" not in path.relative_to(static).parts)  # maps style nothing
     texts = [*pages, *(path.read_text(encoding="utf-8") for path in own)]
-    return {word for text in texts for word in _WORD.findall(text)}
+    icons = {f"fa-{name}" for text in texts for name in _ICON.findall(text)}
+    return icons | {word for text in texts for word in _WORD.findall(text)}
 
 
 def without_unused(css: str, words: set[str]) -> str:
@@ -89,7 +94,7 @@ def _may_match(selector: list, words: set[str]) -> bool:
 
 
 def _may_be(word: str, words: set[str]) -> bool:
-    """Whether a word is there, or put together by a script: "noUi-" + "handle".  An icon is named whole, or any word would be one."""
+    """Whether a word is there, or put together by a script: "noUi-" + "handle"; an icon has to be named whole."""
     cuts = (found.end() for found in re.finditer("-", word) if not word.startswith("fa-"))
     return word in words or any({word[:cut], word[cut:]} <= words for cut in cuts)
 

@@ -6,7 +6,7 @@ from urllib.parse import quote_plus
 
 import pytest
 from test_browser import STICKS_OUT, page_url
-from test_lookup import BOOK, foundations, words_of_the_map
+from test_lookup import BOOK, MAP, foundations
 
 pytestmark = pytest.mark.browser
 
@@ -52,7 +52,7 @@ def test_the_drawing_reads_well_wherever_it_is_shown(site, serve, visit, width):
 def test_a_phone_gets_the_list(site, serve, visit):
     page = visit(page_url(serve(site), "book/map"), width=375, height=800).page
     assert not page.locator(".vb-map").is_visible() and page.evaluate(STICKS_OUT) == []
-    for title, purpose in words_of_the_map().values():
+    for title, purpose in MAP.values():
         item = page.locator(".bd-article li").filter(has_text=purpose.partition('"')[0]).first
         assert item.is_visible() and item.inner_text().startswith(title) and "Needs " in item.inner_text()
 

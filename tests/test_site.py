@@ -292,8 +292,8 @@ def test_the_words_of_a_site_are_those_of_its_pages_and_its_scripts(tmp_path):
     for name in ("scripts/theme.js", "attn/maps.js"):
         (static / name).parent.mkdir(parents=True, exist_ok=True)
         (static / name).write_text(f"e.classList.add('{Path(name).stem}-on')")
-    words = leaner.words_of(static, ['<p class="a-1 b_2">'])
-    assert {"a-1", "b_2", "theme-on"} <= words and "maps-on" not in words
+    words = leaner.words_of(static, ['<p class="a-1 b_2">{"icon": "upload", "tooltip": "cat"}'])
+    assert {"a-1", "b_2", "theme-on", "fa-upload"} <= words and "fa-cat" not in words and "maps-on" not in words
 
 
 def test_a_style_sheet_keeps_the_icons_in_use_and_only_those():
