@@ -1,7 +1,7 @@
 """Eq. 2 and 3 once more, by torch's own kernels: what `encoder` says, to rounding, in less time and memory.
 
 A kernel walks once over numbers that an equation, line by line, walks over six times, and attention never writes A down.
-`run` takes these two functions; who wants to read the equations reads them in `encoder`. Chapter: all layers.
+`run` takes these two functions; who wants to read the equations reads them in `encoder`.
 """
 
 from __future__ import annotations
