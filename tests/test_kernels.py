@@ -3,6 +3,8 @@
 import pytest
 import torch
 from tiny import ODD, random_weights, random_x
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from vitbook import encoder, kernels
 from vitbook.attention import join_heads, self_attention
@@ -56,6 +58,31 @@ def test_the_weights_that_a_trace_derives_are_those_that_the_run_used(mask):
     for l, layer in enumerate(weights.layers, start=1):
         msa = join_heads(self_attention(trace.attention(l), trace.v[l - 1]), layer.U_msa, layer.b_msa)
         torch.testing.assert_close(trace.msa[l - 1], msa, **CLOSE)
+
+
+class Seen(TorchDispatchMode):
+    """The shape of every tensor that torch makes."""
+
+    def __init__(self):
+        super().__init__()
+        self.shapes = []
+
+    def __torch_dispatch__(self, function, types, given=(), named=None):
+        out = function(*given, **(named or {}))
+        self.shapes += [tuple(tensor.shape) for tensor in tree_leaves(out) if isinstance(tensor, torch.Tensor)]
+        return out
+
+
+@pytest.mark.parametrize("lead", [(), (5,)])
+def test_attention_is_never_written_down(lead):
+    """No tensor on the way has two axes of tokens; the equations have one, so that this test can fail."""
+    squares = []
+    for room in (kernels, encoder):
+        with torch.no_grad(), Seen() as seen:
+            room.attend(tokens(*lead), LAYER, ODD.heads, 1e-6)
+        assert len(seen.shapes) > 10
+        squares.append([shape for shape in seen.shapes if shape.count(13) > 1])
+    assert not squares[0] and squares[1]
 
 
 def test_float32_loses_no_digit_against_the_equations():
