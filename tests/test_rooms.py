@@ -23,9 +23,10 @@ ARROWS = {
     "patches": {"config"},
     "pixels": {"config", "pictures"},
     "encoder": {"attention", "weights"},
+    "kernels": {"attention", "encoder", "weights"},
     "readout": {"encoder"},
     "trace": {"attention", "config", "patches"},
-    "model": {"embed", "encoder", "patches", "readout", "trace", "weights"},
+    "model": {"embed", "kernels", "patches", "readout", "trace", "weights"},
     "maps": {"config", "patches", "trace"},
 }
 ROOT = set(ARROWS)

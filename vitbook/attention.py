@@ -55,10 +55,15 @@ def attention_weights(
     """
     s = scores(q, k)
     if mask is not None:
-        if not mask.any(-1).all():
-            raise ValueError("the mask leaves a query with no key to read; each row needs at least one True")
-        s = s.masked_fill(~mask, -math.inf)  # before the softmax, so that the other weights still sum to 1
+        s = s.masked_fill(~readable(mask), -math.inf)  # before the softmax, so that the other weights still sum to 1
     return torch.softmax(s, dim=-1)  # torch takes each row's largest score off first, so that no exponential overflows
+
+
+def readable(mask: Bool[Tensor, "queries tokens"]) -> Bool[Tensor, "queries tokens"]:
+    """The mask itself.  Raises ValueError when it leaves a query with nothing to read: its weights would be 0 / 0."""
+    if not mask.any(-1).all():
+        raise ValueError("the mask leaves a query with no key to read; each row needs at least one True")
+    return mask
 
 
 def self_attention(

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from vitbook.embed import embed, project_patches
-from vitbook.encoder import attend, transform
+from vitbook.kernels import attend, transform  # to rounding those of `encoder`, where Eq. 2 and 3 can be read
 from vitbook.patches import cut
 from vitbook.readout import classify, represent
 from vitbook.trace import Trace
