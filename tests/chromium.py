@@ -22,10 +22,20 @@ SETTLED = """async () => {
   return drawn() < views ? `${views} widget views and ${drawn()} drawn` : '';
 }"""
 
+FORGET = (
+    "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { /* a page without an address has none */ } }"
+)
 
-def find_chromium(playwright) -> str:
-    """The path of a Chromium: $VITBOOK_CHROMIUM, an installed one, or the one that playwright downloaded."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+HEADLESS = (
+    "chromium-headless-shell",
+    "chrome-headless-shell",
+)  # the same engine without the windows around it: a third faster
+
+
+def find_chromium(playwright, *first: str) -> str:
+    """The path of a Chromium: $VITBOOK_CHROMIUM, an installed one (of these names first), or the one that playwright downloaded."""
+    names = (*first, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
     found = os.environ.get("VITBOOK_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     found = found or playwright.chromium.executable_path
     if not os.path.exists(found):
@@ -54,23 +64,53 @@ class Visit:
         ]
 
 
-class Visitor:
+class Contexts:
+    """One context for all pages of a kind, so that they share what they load."""
+
     def __init__(self, browser):
         self.browser = browser
-        self.contexts = []
+        self.opened = {}
 
-    def __call__(self, url: str, width: int = 1280, height: int = 900, theme: str = "light", **options) -> Visit:
+    def __call__(self, **options):
+        key = repr(sorted(options.items()))
+        if key not in self.opened:
+            self.opened[key] = self.browser.new_context(**options)
+        return self.opened[key]
+
+    def close_other(self, context):
+        if context not in self.opened.values():
+            context.close()
+
+    def close(self):
+        for context in self.opened.values():
+            context.close()
+
+
+class Visitor:
+    def __init__(self, contexts: Contexts):
+        self.contexts = contexts
+        self.pages = []
+
+    def blank(
+        self,
+        width: int,
+        height: int,
+        theme: str = "light",
+        reduced_motion: str = "no-preference",
+        first_time: bool = False,
+        **options,
+    ):
+        """An empty page of that size, which the visitor closes; for the first time: nothing that it loads has been loaded before."""
+        page = (self.contexts.browser.new_context if first_time else self.contexts)(**options).new_page()
+        self.pages.append(page)
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=theme, reduced_motion=reduced_motion)
+        return page
+
+    def __call__(self, url: str, width: int = 1280, height: int = 900, **options) -> Visit:
         phone = width < 500
-        context = self.browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme=theme,
-            is_mobile=phone,
-            has_touch=phone,
-            **options,
-        )
-        self.contexts.append(context)
-        visit = Visit(context.new_page())
-        page = visit.page
+        page = self.blank(width, height, is_mobile=phone, has_touch=phone, **options)
+        visit = Visit(page)
         page.on("pageerror", lambda error: visit.errors.append(str(error)))
         page.on("console", lambda said: visit.errors.append(said.text) if said.type == "error" else None)
         page.on("request", lambda request: None if is_local(request.url) else visit.foreign.append(request.url))
@@ -83,8 +123,10 @@ class Visitor:
         return visit
 
     def close(self):
-        for context in self.contexts:
-            context.close()
+        for page in self.pages:
+            page.evaluate(FORGET)  # what it has stored, the next page of this context must not find
+            page.close()
+            self.contexts.close_other(page.context)
 
 
 def is_local(url: str) -> bool:

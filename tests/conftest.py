@@ -15,24 +15,46 @@ import pytest
 import yaml
 from jaxtyping import install_import_hook
 
-# Before anything imports vitbook: every annotated shape is now compared with what really comes and goes.
-install_import_hook("vitbook", "checked.checker")
-
-from chromium import Visitor, find_chromium  # noqa: E402  (after the hook, like every import of ours)
-
 ROOT = Path(__file__).parents[1]
+
+
+def rooms_with_shapes() -> list[str]:
+    """The modules that annotate an array: all others mean what they say without a checker, and load faster."""
+    files = sorted(
+        path for path in (ROOT / "vitbook").rglob("*.py") if "from jaxtyping import" in path.read_text("utf-8")
+    )
+    return [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files]
+
+
+# Before anything imports vitbook: every annotated shape is now compared with what really comes and goes.
+install_import_hook(rooms_with_shapes(), "checked.checker")
+
+from builds import Builder  # noqa: E402  (after the hook, like every import of ours)
+from chromium import HEADLESS, Contexts, Visitor, find_chromium  # noqa: E402
+
+POLL = 0.01  # seconds until a server of a test notices that it is to stop
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """For `--dist loadgroup`: a file's tests share what they set up, so they stay together; visits to pages share nothing.
 
-    The long files come first and what may be spread comes last, so that all workers end at the same time.
+    What takes long comes first and what may be spread comes last, so that all workers end at the same time.
     """
     for item in items:
         if not item.get_closest_marker("spread"):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
-    items.sort(key=lambda item: bool(item.get_closest_marker("spread")) - bool(item.get_closest_marker("lab")))
+            group = "lab" if item.get_closest_marker("lab") else item.path.stem
+            item.add_marker(pytest.mark.xdist_group(group))
+    files = {item.path for item in items if item.get_closest_marker("browser")}
+    items.sort(key=lambda item: when(item, item.path in files))
+
+
+def when(item, in_a_browser: bool) -> int:
+    """JupyterLab, files that open pages, other files, builds that share nothing, visits that share nothing."""
+    marked = lambda name: bool(item.get_closest_marker(name))  # noqa: E731
+    if marked("spread"):
+        return 3 if marked("book") else 4
+    return 0 if marked("lab") else 1 if in_a_browser else 2
 
 
 @pytest.fixture(scope="session")
@@ -72,23 +94,42 @@ def small_book(folder: Path, pages: dict[str, str], repository: str = "") -> Non
     (folder / "_toc.yml").write_text(yaml.safe_dump({key: value for key, value in toc.items() if value}))
 
 
-def build_book(folder: Path, expect: int | None = 0) -> str:
+def build_book(folder: Path, expect: int | None = 0, **how) -> str:
     """Run the strict build in ``folder`` and return what it said; another exit code than expected (None: a failure) is one."""
-    command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "--all", "-W", "--keep-going"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    said = done.stdout + done.stderr
-    assert done.returncode == expect or (expect is None and done.returncode), said[-4000:]
-    return said
+    done = BUILDER.run(folder, ["--all", "-W", "--keep-going"], **how)
+    assert done.returncode == expect or (expect is None and done.returncode), done.stdout[-4000:]
+    return done.stdout
+
+
+BUILDER = Builder()
+
+
+def pytest_unconfigure():
+    BUILDER.close()
 
 
 class Quiet(SimpleHTTPRequestHandler):
+    """Says nothing, keeps connections open, and lets files be kept for as long as a run of the tests takes."""
+
+    protocol_version = "HTTP/1.1"
+
     def log_message(self, *_):
         pass
 
+    def end_headers(self):
+        self.send_header("Cache-Control", "max-age=3600")
+        super().end_headers()
+
+
+class Server(ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exception(), ConnectionError):  # a page that is closed while it loads
+            super().handle_error(request, client_address)
+
 
 def _serve(folder: Path, handler: type[Quiet] = Quiet):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = Server(("127.0.0.1", 0), partial(handler, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, args=(POLL,), daemon=True).start()
     return server
 
 
@@ -134,22 +175,50 @@ def serve_like_a_host():
 
 
 @pytest.fixture(scope="session")
+def lab(tmp_path_factory):
+    """JupyterLab beside a copy of the book, with the settings that `make lab` installs: its address and its folder."""
+    from lab import running_lab
+
+    folder, prefix = tmp_path_factory.mktemp("lab"), tmp_path_factory.mktemp("prefix")
+    subprocess.run(["make", "-s", "lab-settings", f"VENV={prefix}"], cwd=ROOT, check=True)
+    shutil.copytree(ROOT / "book", folder / "book", ignore=shutil.ignore_patterns("assets"))
+    with running_lab(folder, prefix / "etc" / "jupyter") as running:
+        yield running
+
+
+# How near a figure is when it is loaded: the browser that people use decides so, and the one without windows is to do as it does.
+LAZY = "lazyLoadingImageMarginPxUnknown=1250,lazyLoadingImageMarginPx4G=1250"
+
+
+@pytest.fixture(scope="session")
 def browser():
     """Chromium, unable to resolve any host but this machine."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
-            executable_path=find_chromium(playwright),
-            args=["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+            executable_path=find_chromium(playwright, *HEADLESS),
+            args=[
+                "--no-sandbox",
+                "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+                f"--blink-settings={LAZY}",
+            ],
         )
         yield chromium
         chromium.close()
 
 
+@pytest.fixture(scope="session")
+def contexts(browser):
+    """Few browser contexts for all visits of a worker: what one page has loaded, the next need not load again."""
+    opened = Contexts(browser)
+    yield opened
+    opened.close()
+
+
 @pytest.fixture
-def visit(browser):
-    """``visit(url, width=, dark=, ...)`` opens a page, waits until it has settled, and keeps account of what it did."""
-    visitor = Visitor(browser)
+def visit(contexts):
+    """``visit(url, width=, theme=, ...)`` opens a page, waits until it has settled, and keeps account of what it did."""
+    visitor = Visitor(contexts)
     yield visitor
     visitor.close()

@@ -16,10 +16,20 @@ import nbformat
 
 PATIENCE = 120_000  # ms: a kernel that imports torch on a busy machine
 
+# What the kernel of the notebook in front says about itself from now on.
+HEAR_STATUS = """() => {
+  window.heard = [];
+  jupyterapp.shell.currentWidget.sessionContext.statusChanged.connect((_, status) => heard.push(status));
+}"""
+HEAR_SAVED = """() => {
+  window.saved = false;
+  jupyterapp.shell.currentWidget.context.saveState.connect((_, state) => { saved ||= state === 'completed'; });
+}"""
+
 
 @contextmanager
-def running_lab(folder: Path, settings: Path | None = None) -> Iterator[tuple[str, Path]]:
-    """Start JupyterLab on a free port, serving `folder`, with the settings of a folder or with none; (address, folder)."""
+def running_lab(folder: Path, settings: Path) -> Iterator[tuple[str, Path]]:
+    """Start JupyterLab on a free port, serving `folder`, with the settings of another; (address, folder)."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -27,24 +37,26 @@ def running_lab(folder: Path, settings: Path | None = None) -> Iterator[tuple[st
     command += ["--ServerApp.token=", "--ServerApp.password=", f"--notebook-dir={folder}", "--LabApp.news_url=None"]
     command += ["--LabApp.expose_app_in_browser=True"]  # so that a test can ask Lab itself
     places = {f"JUPYTER_{name}_DIR": str(folder / f".{name}".lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
-    if settings:
-        places["JUPYTER_CONFIG_PATH"] = str(settings)
+    places["JUPYTER_CONFIG_PATH"] = str(settings)
     log = (folder / "lab.log").open("w")
     server = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | places)
     address = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(240):
+        for _ in range(1200):
             try:
                 urllib.request.urlopen(f"{address}/api/status", timeout=5).read()
                 break
             except OSError:
                 assert server.poll() is None, (folder / "lab.log").read_text()[-2000:]
-                time.sleep(0.5)
+                time.sleep(0.1)
         yield address, folder
     finally:
         server.terminate()
-        server.wait(20)
-        log.close()
+        try:
+            server.wait(60)  # it ends its kernels first
+        finally:
+            server.kill()
+            log.close()
 
 
 class Notebook:
@@ -86,15 +98,19 @@ class Notebook:
         chooser.value.set_files(path)
 
     def restart(self) -> None:
+        self.page.evaluate(HEAR_STATUS)
         self.page.locator(
             ".jp-NotebookPanel-toolbar [data-command='kernelmenu:restart'], [data-jp-item-name=restart] *"
         ).first.click()
         self.page.locator(".jp-Dialog button.jp-mod-warn, .jp-Dialog button.jp-mod-accept").first.click()
-        self.page.wait_for_timeout(2000)
+        self.page.wait_for_function(
+            "() => heard.some(status => status.endsWith('restarting')) && heard.at(-1) === 'idle'"
+        )
         self.idle()
 
     def save(self) -> str:
+        self.page.evaluate(HEAR_SAVED)
         self.page.locator(".jp-InputArea-editor").last.click()
         self.page.keyboard.press("Control+s")
-        self.page.wait_for_timeout(3000)
+        self.page.wait_for_function("() => window.saved")
         return self.path.read_text()

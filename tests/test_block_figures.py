@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 
 from vitbook.figures import palette
 from vitbook.figures.block import KINDS, _short, pitfall_map, two_attentions
@@ -20,6 +21,7 @@ def ours(drawing) -> bool:
     return {c.lower() for c in re.findall(r"#[0-9a-fA-F]{6}\b", drawing.svg)} <= known and "<image" not in drawing.svg
 
 
+@pytest.mark.slow
 def test_the_steps_of_either_head():
     first, second = (pencil_steps(pencil.steps(), head=h, token=3) for h in (1, 2))
     assert "A (0.506, 0.160, 0.050, 0.284)" in first.alt and "SA (-1.840, -0.440, -0.553)" in first.alt

@@ -69,6 +69,7 @@ def library_count(config: ViTConfig, classes: int | None, pre_logits: bool) -> i
     return sum(p.numel() for module in (whole, head) if module is not None for p in module.parameters())
 
 
+@pytest.mark.slow
 def test_equals_the_library_on_240_random_models():
     rng = random.Random(5)
     seen = set()

@@ -25,6 +25,7 @@ def test_every_requirements_file_is_in_the_table():
     assert {path.name for path in ROOT.glob("requirements*.txt")} == set(tool.FILES)
 
 
+@pytest.mark.slow
 def test_the_committed_table_is_what_the_requirements_say():
     assert tool.TABLE.read_text(encoding="utf-8") == tool.table(), "run python tools/dependencies.py"
 

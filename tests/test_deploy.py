@@ -131,6 +131,7 @@ def test_refusals_say_what_is_missing(checkout, tmp_path):
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 VERBS = set(re.search(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)[1].split())
+SITE = re.search(r"^SITE +:= (.*)$", MAKEFILE, re.MULTILINE)[1]
 
 
 def verbs_in(script: str) -> set[str]:
@@ -225,13 +226,22 @@ def test_only_the_job_that_publishes_may_write_and_it_runs_nothing_else():
         assert yaml.safe_load(path.read_text(encoding="utf-8"))["permissions"] == {"contents": "read"}
         for job_name, job in jobs(name).items():
             writes = "write" in str(job.get("permissions", ""))
-            assert writes == ((name, job_name) == ("pages", "publish"))
+            assert writes == ((name, job_name) == ("ci", "publish"))
             checkout = next(step for step in job["steps"] if step.get("uses", "").startswith("actions/checkout@"))
             assert writes or checkout["with"]["persist-credentials"] is False
-    publishing = jobs("pages")["publish"]
-    assert publishing["permissions"] == {"contents": "write"} and publishing["needs"] == "build"
+    publishing = jobs("ci")["publish"]
+    assert publishing["permissions"] == {"contents": "write"} and publishing["needs"] == "test"
     assert [step["run"] for step in publishing["steps"] if "run" in step] == [f"{PUBLISH} origin"]
-    assert ".ci/run" in [step.get("run") for step in jobs("pages")["build"]["steps"]]
+
+
+def test_what_is_published_is_what_the_gate_has_built_on_main_and_it_builds_once():
+    gates = [(name, job) for name in WORKFLOWS for job in jobs(name) if ".ci/run" in str(jobs(name)[job]["steps"])]
+    assert gates == [("ci", "test")]
+    tested, published = jobs("ci")["test"], jobs("ci")["publish"]
+    (kept,) = (step["with"] for step in tested["steps"] if "upload-artifact" in step.get("uses", ""))
+    (taken,) = (step["with"] for step in published["steps"] if "download-artifact" in step.get("uses", ""))
+    assert (kept["name"], kept["path"]) == (taken["name"], taken["path"]) == ("book", SITE)
+    assert published["if"].split(" && ") == ["github.ref == 'refs/heads/main'", "github.event_name != 'schedule'"]
 
 
 def test_the_published_branch_is_the_one_that_colab_opens():
@@ -345,10 +355,9 @@ def test_after_that_binder_runs_what_there_is():
 def test_binder_serves_the_built_book_beside_lab():
     servers = json.loads((BINDER / "jupyter_server_config.json").read_text())["ServerProxy"]["servers"]
     (name, entry), *others = servers.items()
-    site = re.search(r"^SITE +:= (.*)$", MAKEFILE, re.MULTILINE)[1]
-    assert not others and entry["command"] == ["python", "tools/serve.py", site, "--port", "{port}"]
+    assert not others and entry["command"] == ["python", "tools/serve.py", SITE, "--port", "{port}"]
     assert entry["launcher_entry"]["path_info"] == f"{name}/index.html"
-    for path in ("tools/serve.py", site):
+    for path in ("tools/serve.py", SITE):
         assert f"s|{path}|$PWD/&|" in (BINDER / "postBuild").read_text(), (
             "as a path that holds wherever the server starts"
         )

@@ -23,6 +23,8 @@ try:
 except CheckpointError as error:
     pytest.skip(str(error), allow_module_level=True)
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def checkpoint():

@@ -433,6 +433,7 @@ def test_endless_loops_are_stopped(function):
     assert others_end(before)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_stopped_is_said():
     ends = threading.Event()
 
@@ -506,6 +507,7 @@ def test_the_readers_own_interrupt_stops_the_function_and_passes_through():
     assert rest.split() == ["interrupted", "passed"]
 
 
+@pytest.mark.slow
 def test_in_a_notebook_kernel():
     """A real kernel: an endless loop, a crash and an exit in one cell each; the kernel lives, prints arrive in their cell."""
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")

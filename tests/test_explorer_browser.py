@@ -596,16 +596,14 @@ def test_weights_of_pages_and_files(explorers):
     assert len(list(attn.iterdir())) >= 6
 
 
-def test_the_first_state_needs_no_script(served, browser):
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
+def test_the_first_state_needs_no_script(served, visit):
+    page = visit.blank(width=1280, height=720, java_script_enabled=False)
     page.goto(f"{served}/one.html")
     first = page.locator(".vbx-first")
     assert first.is_visible() and first.locator(".vbx-photo img").first.is_visible()
     expected = Expected("chelsea", 10, 5, 0)
     words = first.inner_text()
     assert f"[class] gets {expected.to_class:.3f}" in words and f"{expected.own:.4f}" in words
-    context.close()
 
 
 def test_the_first_state_makes_way(served, visit):

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from lab import Notebook, running_lab
+from lab import Notebook
 from PIL import Image
 from test_explorer_browser import STATE, Expected, embedded, same
 
@@ -27,12 +27,6 @@ CELLS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    with running_lab(tmp_path_factory.mktemp("lab")) as running:
-        yield running
-
-
 class Shown(Notebook):
     """A notebook with an explorer."""
 
@@ -50,9 +44,10 @@ class Shown(Notebook):
         return self.page.evaluate(STATE, 0)
 
 
-@pytest.fixture
-def notebook(browser, lab, request):
-    opened = Shown(browser, lab, re.sub(r"\W+", "-", request.node.name), CELLS)
+@pytest.fixture(scope="module")
+def notebook(browser, lab):
+    """One notebook with one kernel: every test shows the explorer afresh, and the one that restarts it comes last."""
+    opened = Shown(browser, lab, "explorer", CELLS)
     yield opened
     opened.context.close()
 
@@ -115,16 +110,6 @@ def test_ones_own_picture_is_shown_and_not_stored(notebook, tmp_path):
     assert notebook.errors == []
 
 
-def test_a_restart_and_a_second_run(notebook):
-    notebook.show()
-    notebook.restart()
-    notebook.page.locator(".vbx-thumb").nth(1).click()  # the page still holds this layer
-    notebook.until(Expected("chelsea", 10, 1, 0).title)
-    notebook.show()
-    same(notebook.until(Expected("chelsea", 10, 5, 0).title), Expected("chelsea", 10, 5, 0))
-    assert "CHOICE chelsea 10 5 0" in notebook.run(2)
-
-
 def test_a_hundred_changes_and_five_runs_leave_nothing_behind(notebook):
     notebook.show()
     notebook.until(Expected("chelsea", 10, 5, 0).title)
@@ -146,3 +131,13 @@ def test_a_hundred_changes_and_five_runs_leave_nothing_behind(notebook):
     assert after == widgets, "an explorer that is made again replaces the one before"
     assert memory_after - memory < 100, "MB at their peak: one run's trace is about 30, and three are kept"
     assert notebook.page.locator(".vbx-view").count() == 1 and notebook.errors == []
+
+
+def test_a_restart_and_a_second_run(notebook):
+    notebook.show()
+    notebook.restart()
+    notebook.page.locator(".vbx-thumb").nth(1).click()  # the page still holds this layer
+    notebook.until(Expected("chelsea", 10, 1, 0).title)
+    notebook.show()
+    same(notebook.until(Expected("chelsea", 10, 5, 0).title), Expected("chelsea", 10, 5, 0))
+    assert "CHOICE chelsea 10 5 0" in notebook.run(2)

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
-from conftest import ROOT, build_book, small_book
+from conftest import BUILDER, ROOT, build_book, small_book
 from sphinx.errors import ExtensionError
 from test_build import HEADER, cell
 from tiny import checkpoint_of, random_weights
@@ -26,7 +26,7 @@ from vitbook.widgets.explorer import atlas
 
 pytestmark = pytest.mark.spread
 LIMIT = 8  # seconds a cell, in these books
-BUILD = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "--keep-going"]
+OPTIONS = ["-W", "--keep-going"]
 PLAIN = HEADER + cell("print(6 * 7)")
 posix = pytest.mark.skipif(os.name != "posix", reason="signals, limits and permissions of POSIX")
 
@@ -44,13 +44,9 @@ def write_page(folder: Path, name: str, text: str) -> None:
 
 
 @contextmanager
-def building(folder: Path, environment: dict | None = None):
+def building(folder: Path):
     """A build in a session of its own, of which nothing outlives the block."""
-    log = folder / "build.log"
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            BUILD, cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
-        )
+    process = BUILDER.start(folder, OPTIONS, folder / "build.log")
     try:
         yield process
     finally:
@@ -191,8 +187,6 @@ def test_no_half_written_file_is_believed_by_the_next_build(tmp_path):
 
     First a limit on the size of files stands for a full disk: it, too, strikes in the middle of a file.
     """
-    import resource
-
     book(tmp_path, a=PLAIN, b=PLAIN.replace("6 * 7", "6 * 8"))
     (tmp_path / "killer.py").write_text(KILLER)
     config = tmp_path / "_config.yml"
@@ -200,12 +194,12 @@ def test_no_half_written_file_is_believed_by_the_next_build(tmp_path):
 
     def build(killed_at: str = "", **options) -> subprocess.CompletedProcess:
         environment = os.environ | {"PYTHONPATH": str(tmp_path), "KILLED_AT": killed_at}
-        done = subprocess.run(BUILD, cwd=tmp_path, env=environment, capture_output=True, text=True, **options)
+        done = BUILDER.run(tmp_path, OPTIONS, environment=environment, **options)
         assert (tmp_path / "_build" / workplace.UNFINISHED).exists() == (done.returncode != 0)
         return done
 
-    done = build(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000)))
-    assert done.returncode == 1 and re.search("Failed to copy.*File too large", done.stderr)
+    done = build(largest=600_000)
+    assert done.returncode == 1 and re.search("Failed to copy.*File too large", done.stdout)
     whole = None
     for stage in ("writing", "finishing", "nothing"):
         done = build()
@@ -392,6 +386,7 @@ def test_make_book_in_a_read_only_checkout_says_so_before_it_starts(tmp_path, bu
 
 
 @posix
+@pytest.mark.slow
 def test_an_atlas_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "book" / "assets").mkdir(parents=True)
     code = (

@@ -18,9 +18,9 @@ def figure():
 
 
 @pytest.fixture
-def opened(browser, figure, tmp_path, request):
+def opened(visit, figure, tmp_path):
     """A function that opens a page with the figure in a column of a width, and fails the test on any complaint."""
-    contexts, complaints = [], []
+    complaints = []
 
     def open_page(width: int, theme: str = "light", figures: int = 1, **options):
         page_file = tmp_path / f"{width}-{theme}.html"
@@ -32,9 +32,7 @@ def opened(browser, figure, tmp_path, request):
         )
         for chapter in CHAPTERS:
             (tmp_path / f"{chapter}.html").write_text("<!doctype html><title>a chapter</title>", encoding="utf-8")
-        context = browser.new_context(viewport={"width": width, "height": 800}, **options)
-        contexts.append(context)
-        page = context.new_page()
+        page = visit.blank(width=width, height=800, **options)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("request", lambda r: None if r.url.startswith(("file:", "data:")) else complaints.append(r.url))
@@ -42,8 +40,6 @@ def opened(browser, figure, tmp_path, request):
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
     assert complaints == []
 
 

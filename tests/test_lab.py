@@ -128,6 +128,7 @@ def opened(files, path, **options):
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
+@pytest.mark.slow
 def test_a_chapter_that_was_run_and_saved_is_the_same_file(files, folder, name):
     model = opened(files, f"book/{name}")
     notebook = model["content"]

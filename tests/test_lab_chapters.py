@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 import sys
 import urllib.request
 from pathlib import Path
 
 import pytest
-from lab import PATIENCE, running_lab
+from lab import PATIENCE
 from playwright.sync_api import expect
 from test_pencil_widget import agrees, cell
 
@@ -35,16 +33,6 @@ RAN_OR_FAILED = """front => {
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    """JupyterLab beside a copy of the book, with the settings that `make lab` installs."""
-    folder, prefix = tmp_path_factory.mktemp("lab"), tmp_path_factory.mktemp("prefix")
-    subprocess.run(["make", "-s", "lab-settings", f"VENV={prefix}"], cwd=ROOT, check=True)
-    shutil.copytree(BOOK, folder / "book", ignore=shutil.ignore_patterns("assets"))
-    with running_lab(folder, prefix / "etc" / "jupyter") as running:
-        yield running
-
-
-@pytest.fixture
 def page(browser, lab):
     """The first page that a reader of `make lab` sees."""
     address, _ = lab

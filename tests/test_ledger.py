@@ -223,6 +223,7 @@ def test_the_pixel_rows_agree_on_the_two_cats():
     assert [(r.entry.name, r.text) for r in pixels if r.verdict != AGREES] == []
 
 
+@pytest.mark.slow
 def test_on_random_weights_of_the_same_shape_every_row_of_the_run_differs(on_random):
     """Random weights and noise for a picture: whatever would still agree could not tell a right run from a wrong one."""
     judged = [row for row in on_random if row.entry.needs in ("weights", "run")]
@@ -262,6 +263,7 @@ def test_another_model_is_run_but_not_judged(tmp_path):
     assert all(line["measured"] == "" for line in rows.table() if line["verdict"].startswith("needs"))
 
 
+@pytest.mark.slow
 def test_the_embedded_checkpoint_is_run_but_not_judged():
     try:
         checkpoint = load_checkpoint("embedded")

@@ -40,13 +40,11 @@ def visible(page):
     )
 
 
-def test_without_a_script_every_row_is_there(browser, rows, tmp_path):
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
+def test_without_a_script_every_row_is_there(visit, rows):
+    page = visit.blank(width=1280, height=720, java_script_enabled=False)
     page.set_content(ledger_table(rows)._repr_html_())
     assert page.locator("tbody tr").count() == len(rows)
     assert not page.locator(".controls").is_visible(), "no filters that do nothing"
-    context.close()
 
 
 def test_a_search_and_a_verdict_narrow_the_table(opened, rows):

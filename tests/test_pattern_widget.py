@@ -76,14 +76,13 @@ LOAD = """async ([source, state]) => {
 
 
 @pytest.fixture
-def page(browser, widget):
+def page(visit, widget):
     complaints = []
-    page = browser.new_page(viewport={"width": 760, "height": 1000})
+    page = visit.blank(width=760, height=1000)
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     load(page, widget)
     yield page
-    page.close()
     assert complaints == []
 
 

@@ -101,6 +101,7 @@ def test_the_mask_is_what_the_definition_says(name):
 
 
 @pytest.mark.parametrize("name", FULL_NAMES)
+@pytest.mark.slow
 def test_formula_and_counting_agree(name):
     rng = random.Random(13)
     for _ in range(150):

@@ -107,7 +107,7 @@ def server():
     STOP.clear()
     http = ThreadingHTTPServer(("127.0.0.1", 0), _Misbehaving)
     http.daemon_threads = True
-    threading.Thread(target=http.serve_forever, daemon=True).start()
+    threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{http.server_port}"
     STOP.set()
     http.shutdown()

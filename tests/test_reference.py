@@ -118,6 +118,7 @@ def test_zeros_agree_with_zeros_only():
         agree(zeros + 1e-3, zeros)
 
 
+@pytest.mark.slow
 def test_random_vit_b_16_saved_and_loaded(tmp_path):
     """The size of the paper's Base model: 86,567,656 random numbers, through the disk, stage by stage."""
     from transformers import ViTConfig, ViTForImageClassification

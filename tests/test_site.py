@@ -219,18 +219,16 @@ def check_head(page: Path) -> None:
 @pytest.mark.browser
 @pytest.mark.parametrize("system", ["light", "dark"])
 @pytest.mark.parametrize("chosen", ["", "auto", "light", "dark"])
-def test_light_or_dark_is_settled_before_anything_is_drawn(site, browser, system, chosen):
+def test_light_or_dark_is_settled_before_anything_is_drawn(site, visit, system, chosen):
     """Without the theme's own scripts, which come late; what was chosen before goes before what the system asks for."""
-    context = browser.new_context(color_scheme=system)
-    context.add_init_script(f"localStorage.setItem('theme', 'old'); localStorage.setItem('mode', '{chosen}')")
-    page = context.new_page()
+    page = visit.blank(width=1280, height=720, theme=system)
+    page.add_init_script(f"localStorage.setItem('theme', 'old'); localStorage.setItem('mode', '{chosen}')")
     page.route("**/*.js*", lambda route: route.abort())
     page.goto((site / "404.html").as_uri(), wait_until="commit")
     page.wait_for_selector("h1", state="attached")
     assert page.evaluate("document.documentElement.dataset.theme") == (
         chosen if chosen in ("light", "dark") else system
     )
-    context.close()
 
 
 def test_a_style_sheet_keeps_what_a_page_or_a_script_may_hold():
@@ -319,7 +317,7 @@ def host(tmp_path):
     (tmp_path / "index.html").write_text("<p>a page" + " of words" * 200)
     (tmp_path / "404.html").write_text("<p>not here")
     server = serve_tool.serve(tmp_path, "127.0.0.1", 0)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}", tmp_path
     server.shutdown()
 
@@ -458,7 +456,7 @@ def test_the_notebook_of_a_page_runs_by_itself(addressed, tmp_path):
 @pytest.mark.book
 def test_an_address_that_is_none_ends_the_build_with_words(tmp_path):
     small_book(tmp_path, {"page": "# A page\n"}, repository="https://example.org/a/b")
-    assert "expected https://github.com/OWNER/NAME" in build_book(tmp_path, expect=None)
+    assert "expected https://github.com/OWNER/NAME" in build_book(tmp_path, expect=None, command=True)
 
 
 @pytest.mark.book

@@ -82,12 +82,14 @@ def explorer(site: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     sys.path.insert(0, str(ROOT / "tests"))
-    from chromium import Visitor, find_chromium
+    from chromium import Contexts, Visitor, find_chromium
 
     frames = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(playwright), args=["--no-sandbox"])
-        page = Visitor(browser)((site / "book" / "looking_at_heads.html").as_uri(), width=ACROSS + 60, height=1000).page
+        page = Visitor(Contexts(browser))(
+            (site / "book" / "looking_at_heads.html").as_uri(), width=ACROSS + 60, height=1000
+        ).page
         view = page.locator(".vbx-explorer:not(.vbx-first)").first
         view.scroll_into_view_if_needed()
         for (picture, layer, head, query), _ in SCENES:

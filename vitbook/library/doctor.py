@@ -30,6 +30,7 @@ NEEDED = {
     "ipywidgets": (8, 0),
     "anywidget": (0, 9),
 }
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 IMPORTS = ("torch", "torchvision", "transformers.models.vit.modeling_vit")
 SPACE = 500_000_000  # bytes; the reference checkpoint needs 346 MB
 
@@ -120,7 +121,7 @@ def check_book() -> Iterator[Finding]:
         )
     else:
         yield Finding(OK, f"jupyter-book {book}")
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         todo = (
             "install Chromium ('apt-get install chromium', 'brew install --cask chromium'); the other tests run without"

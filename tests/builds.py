@@ -1,0 +1,147 @@
+"""`jupyter-book build` without the seconds that its imports take: a process that has imported all of it forks a build at a time.
+
+A build is then a process of its own, in a session of its own, that does what the command does and may be killed like it.
+The command itself runs at least once as well (tests/test_site.py, an address that is none).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+from importlib import import_module
+from pathlib import Path
+from time import monotonic, sleep
+
+# What a build imports, most of it by the names in its configuration.
+NEEDED = """jupyter_book.cli.main jupyter_book.sphinx jupyter_book.pdf sphinx.builders.html myst_nb sphinx_thebe
+sphinx_togglebutton sphinx_copybutton sphinx_comments sphinx_external_toc sphinx_design sphinx_book_theme sphinxcontrib.bibtex
+sphinx_jupyterbook_latex sphinx_multitoc_numbering sphinx.directives.code bookbuild.extension matplotlib.font_manager"""
+
+
+class Build:
+    """A build that has been started: as much of a `Popen` as is asked for."""
+
+    def __init__(self, ask, pid: int):
+        self._ask, self.pid, self.returncode = ask, pid, None
+
+    def wait(self, seconds: float = 600) -> int:
+        if self.returncode is None:
+            self.returncode = self._ask(pid=self.pid, seconds=seconds)
+        if self.returncode is None:
+            raise subprocess.TimeoutExpired("jupyter-book build", seconds)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+class Builder:
+    """The process that forks them, started with the first."""
+
+    def __init__(self):
+        self.process = None
+
+    def _ask(self, **request):
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def start(self, folder: Path, options: list[str], out, environment: dict | None = None, largest: int = 0) -> Build:
+        """`jupyter-book build . OPTIONS` in a folder.
+
+        What it says goes to the file `out`; no file may grow beyond `largest` bytes, if that is not 0.
+        """
+        where = {"folder": str(folder), "out": str(out), "environment": dict(environment or os.environ)}
+        return Build(self._ask, self._ask(options=options, largest=largest, **where))
+
+    def run(self, folder: Path, options: list[str], command: bool = False, **more) -> subprocess.CompletedProcess:
+        """The same, to its end: exit code, and in `stdout` all that it said.  command: the command itself, nothing forked."""
+        if command or not hasattr(os, "fork"):
+            called = [Path(sys.executable).with_name("jupyter-book"), "build", ".", *options]
+            return subprocess.run(called, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        with tempfile.NamedTemporaryFile("r", suffix=".log") as out:
+            code = self.start(folder, options, out.name, **more).wait()
+            return subprocess.CompletedProcess("jupyter-book build", code, out.read())
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.stdin.close()
+            self.process.wait(60)
+
+
+# --- in the process that forks ------------------------------------------------------------------------------------------
+
+
+def serve() -> None:
+    """Answer a line with a line."""
+    sys.path.insert(1, str(Path(__file__).parents[1]))
+    for name in NEEDED.split():
+        import_module(name)
+    for line in sys.stdin:
+        request = json.loads(line)
+        print(json.dumps(ended(**request) if "pid" in request else fork(**request)), flush=True)
+
+
+def ended(pid: int, seconds: float) -> int | None:
+    """The exit code of a build (negative: the signal that ended it), or None when it takes longer than that."""
+    end = monotonic() + seconds
+    while monotonic() < end:
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        sleep(0.01)
+    return None
+
+
+def fork(**request) -> int:
+    """Start a build; returns the number of its process."""
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        code = build(**request)
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def build(folder: str, options: list[str], out: str, environment: dict, largest: int) -> int:
+    from jupyter_book.cli.main import main
+
+    os.setsid()
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.path[:0] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for stream in (1, 2):
+        os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
+    if largest:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+    try:
+        main(["build", ".", *options])
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
+
+
+if __name__ == "__main__":
+    serve()
