@@ -54,7 +54,7 @@ def entropy(A: Float[Tensor, "*lead tokens"]) -> Float[Tensor, "*lead"]:
 
 def patch_distances(config: ViTConfig) -> Float[Tensor, "N N"]:
     """Distance between patch centres in pixels, P times the distance on the grid."""
-    row, column = torch.meshgrid(torch.arange(config.rows), torch.arange(config.columns), indexing="ij")
+    row, column = torch.meshgrid(*(torch.arange(n, device="cpu") for n in (config.rows, config.columns)), indexing="ij")
     centre = torch.stack([row, column], -1).reshape(-1, 2).double() * config.P  # (rows, columns, 2) -> (N, 2)
     return torch.cdist(centre, centre).float()
 
