@@ -147,6 +147,11 @@ def check_caches() -> Iterator[Finding]:
             yield Finding(NOTE, f"{short(folder)} has {free / 1e6:,.0f} MB left, the reference needs 346 MB", todo)
         else:
             yield Finding(OK, f"{short(folder)} can be written to, {free / 1e9:,.1f} GB free")
+    if not Path(constants.HF_HUB_CACHE).is_absolute():
+        what = (
+            f"this user has no home folder: the hub's cache would be {constants.HF_HUB_CACHE!r} below where one stands"
+        )
+        yield Finding(NOTE, what, "set $HOME, or $HF_HOME, to a folder that you may write to")
     if constants.HF_HUB_OFFLINE:
         yield Finding(NOTE, "HF_HUB_OFFLINE is set: fetch will not download", "unset it to allow downloads")
     yield from _cached_reference()

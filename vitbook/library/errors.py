@@ -24,12 +24,6 @@ class CheckpointError(ValueError):
     """A checkpoint cannot be used; the message says what came, what was expected and what to do."""
 
 
-def brief(value: object, limit: int = 60) -> str:
-    """A value as an error message can show it, cut where it grows long."""
-    text = repr(value)
-    return text if len(text) <= limit else text[: limit - 3] + "..."
-
-
 def some(names: list[str]) -> str:
     """The first three of many names, and how many more there are."""
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
