@@ -113,6 +113,28 @@ def test_every_kind_agrees_with_transformers_at_every_stage(tmp_path, changes):
     assert checkpoint.config.eps == changes.get("layer_norm_eps", 1e-12)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [{"return_dict": False}, {"use_return_dict": False}, {"torchscript": True}, {"output_attentions": True}, {"dtype": "float16"},
+     {"_attn_implementation": "sdpa"}, {"pruned_heads": {"0": [0]}}, {"head_dim": 11}, {"torch_dtype": "int8"}],
+    ids=str,
+)  # fmt: skip
+def test_settings_that_are_no_part_of_the_model_change_nothing(folder, changes):
+    before = run(load_checkpoint(folder), x_for(load_checkpoint(folder)))
+    checkpoint = load_checkpoint(folders.settings(folder, **changes))
+    compare(checkpoint, x_for(checkpoint))
+    assert torch.equal(run(checkpoint, x_for(checkpoint)).y, before.y)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"initializer_range": "x"}, {"encoder_stride": None}, {"layer_norm_eps": 0}], ids=str
+)
+def test_what_transformers_cannot_load_is_no_traceback(folder, changes):
+    checkpoint = load_checkpoint(folders.settings(folder, **changes))
+    with pytest.raises(CheckpointError, match=f"transformers cannot load.*{next(iter(changes))}.*expected"):
+        compare(checkpoint, x_for(checkpoint))
+
+
 def test_a_wrong_eps_or_activation_would_not_go_unseen(tmp_path):
     """The comparison above can fail: the same tensors read with other settings give another y."""
     folder = folders.write(tmp_path / "kind")
@@ -433,6 +455,11 @@ def test_preprocessing_that_cannot_be_followed_is_refused_by_name(folder, change
         ({"layer_norm_eps": float("nan")}, ["layer_norm_eps", "nan"]),
         ({"layer_norm_eps": True}, ["layer_norm_eps", "True"]),
         ({"qkv_bias": "no"}, ["qkv_bias must be true or false"]),
+        ({"qkv_bias": 0}, ["qkv_bias must be true or false", "0 (int)"]),
+        ({"head_dim": 7}, ["head_dim is 7", "D / heads = 11"]),
+        ({"num_labels": 3}, ["num_labels 3", "7 classes"]),
+        ({"quantization_config": {}}, ["quantised"]),
+        ({"hidden_act": "\x1b[31mred\x1b[0m\n"}, ["hidden_act must be one of"]),
         ({"image_size": "224"}, ["image_size must be a positive whole number of pixels, or two of them", "'224'"]),
         ({"image_size": [15, 20, 3]}, ["image_size"]),
         ({"image_size": [16, 20]}, ["H = 16", "multiple of 5"]),
@@ -623,6 +650,18 @@ def test_names_are_quoted_as_they_stand(folder):
     assert f"vit.{odd}" not in refused(folder, odd, "NaN")
     folders.tensors(folder, lambda s: s | {odd: s[odd][:, :-1].contiguous()})
     assert f"vit.{odd}" not in refused(folder, odd, "(22, 21)")
+
+
+def test_what_a_file_quotes_moves_no_terminal(folder):
+    """Names of tensors and of files may hold anything; a message stays one line, without what a terminal would obey."""
+    red = "vit.\x1b[31mred\x1b[0m\r\nand more"
+    folders.tensors(folder, lambda s: s | {red: torch.ones(2)})
+    assert not set("\x1b\r\n") & set(refused(folder, "red", "and more"))
+    folders.tensors(folder, lambda s: {key: tensor for key, tensor in s.items() if key != red})
+    folders.settings(folder, id2label={str(i): f"\x1b[2J{i}" for i in range(7)})
+    checkpoint = load_checkpoint(folder)
+    top = checkpoint.top(run(checkpoint, x_for(checkpoint)).logits, 7)
+    assert "\x1b" not in repr(checkpoint) + "".join(name for name, _ in top)
 
 
 def test_a_pickle_that_a_training_saved(folder):

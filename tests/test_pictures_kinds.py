@@ -117,6 +117,21 @@ def test_a_pillow_without_a_part_is_said(monkeypatch):
         load_picture(b"RIFF\x10\0\0\0WEBPVP8 broken")
 
 
+def test_what_a_file_quotes_moves_no_terminal(tmp_path):
+    for data in (
+        b"<title>\x1b[31mred\r\n</title>",
+        b"text with \x1b[31m colours",
+        b"\x1b[2J" * 9,
+        PNG[:20] + b"\x1b[31m" * 9,
+    ):
+        path = tmp_path / "a \x1b[31mred\n name.png"
+        path.write_bytes(data)
+        for source in (data, path, io.BytesIO(data), str(path)):
+            with pytest.raises(PictureError) as caught:
+                load_picture(source)
+            assert not set("\x1b\r\n") & set(str(caught.value))
+
+
 # Words in a PNG
 
 

@@ -30,7 +30,7 @@ ARROWS = {
 }
 ROOT = set(ARROWS)
 ARROWS |= {
-    "pictures": set(),
+    "pictures": {"wording"},
     "library": ROOT | {"pictures"},
     "exercises": {"checks", "studies"},
     "studies": ROOT,

@@ -58,8 +58,13 @@ def count(arguments) -> int:
             fits += 1
         except ValueError as error:
             rows.append(f"{name}  not at this size: {error}")
+    if not fits:
+        sides = ", ".join(map(str, sorted({config.P for config in VARIANTS.values()})))
+        raise ValueError(
+            f"{H} x {W} pixels are a whole number of patches for no model of Table 1; their sides are {sides}"
+        )
     print("\n".join(rows))
-    return 0 if fits else 1
+    return 0
 
 
 def compare(arguments) -> int:

@@ -225,12 +225,14 @@ def _witness(folder: Path, raw: dict, head: bool, pickled: bool):
         from transformers import ViTConfig as LibraryConfig
         from transformers import ViTForImageClassification, ViTModel
 
+        # how it hands results over is no part of the model
+        settings = {key: value for key, value in raw.items() if key != "use_return_dict"} | {"return_dict": True}
         kind, options = (ViTForImageClassification, {}) if head else (ViTModel, {"add_pooling_layer": False})
         try:
             with quiet():
                 model = kind.from_pretrained(
                     folder,
-                    config=LibraryConfig.from_dict(dict(raw)),
+                    config=LibraryConfig.from_dict(settings),
                     attn_implementation=eager(dtype),
                     dtype=torch.float32,
                     local_files_only=True,

@@ -62,7 +62,7 @@ def refuse_other_families(raw: dict) -> None:
             f"config.json says model_type {brief(family)}, expected 'vit': {what}, and Eq. 1 to 4 describe the plain "
             "Vision Transformer; choose a ViT checkpoint such as google/vit-base-patch16-224"
         )
-    if raw.get("quantization_config"):
+    if raw.get("quantization_config") is not None:
         raise CheckpointError(
             "config.json has a quantization_config; a quantised model has to be turned back to floats first"
         )
@@ -81,6 +81,10 @@ def vit_config(raw: dict) -> ViTConfig:
     eps = finite(raw.get("layer_norm_eps", 1e-12), "layer_norm_eps")
     if eps < 0:
         raise ValueError(f"layer_norm_eps must not be negative, got {eps!r}")
+    if raw.get("head_dim", sizes["D"] // sizes["heads"]) != sizes["D"] // sizes["heads"]:
+        raise ValueError(
+            f"head_dim is {brief(raw['head_dim'])}; in the paper it is D / heads = {sizes['D'] / sizes['heads']:g}"
+        )
     qkv_bias = flag(raw.get("qkv_bias", True), "qkv_bias")
     return ViTConfig(H=H, W=W, P=P, **sizes, eps=eps, activation=ACTIVATION[act], qkv_bias=qkv_bias)
 
@@ -91,6 +95,10 @@ def read_labels(raw: dict, K: int) -> tuple[str, ...] | None:
     Raises CheckpointError when config.json speaks of another number of classes than the head has rows.
     """
     names = raw.get("id2label")
+    if names is not None and raw.get("num_labels", K) != K:
+        raise CheckpointError(
+            f"config.json says num_labels {brief(raw['num_labels'])}, but the head in the file has {K} classes; mend one of them"
+        )
     if names is None:
         said = raw.get("num_labels", raw.get("_num_labels", 2))  # transformers' own default is two classes
         if said != K:

@@ -6,11 +6,19 @@ import sys
 import warnings
 from pathlib import Path
 
+from vitbook.wording import one_line
+
 _HERE = str(Path(__file__).parent)
 
 
 class PictureError(ValueError):
-    """Raised when no trustworthy RGB picture can be made of what came. Its text says what came and what to do."""
+    """Raised when no trustworthy RGB picture can be made of what came. Its text says what came and what to do.
+
+    One line, whatever a file or a server put into what it quotes: no line ends, and nothing that a terminal obeys.
+    """
+
+    def __init__(self, message: object) -> None:
+        super().__init__(one_line(str(message), 2000))
 
 
 class PictureWarning(UserWarning):
