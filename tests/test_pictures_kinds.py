@@ -194,6 +194,53 @@ def test_a_pillow_image_whose_texts_pillow_refuses(tmp_path):
     assert np.array_equal(np.asarray(load_picture(path)), PIXELS)
 
 
+def grey_png(bits: int, levels: np.ndarray, transparent: int) -> bytes:
+    """A PNG of grey with so few bits a pixel, one of its levels transparent."""
+    rows = ["".join(f"{level:0{bits}b}" for level in row) for row in levels]
+    packed = b"".join(
+        b"\0" + int(row.ljust(-(-len(row) // 8) * 8, "0"), 2).to_bytes(-(-len(row) // 8), "big") for row in rows
+    )
+    head = struct.pack(">IIBBBBB", levels.shape[1], levels.shape[0], bits, 0, 0, 0, 0)
+    chunks = {b"IHDR": head, b"tRNS": struct.pack(">H", transparent), b"IDAT": zlib.compress(packed), b"IEND": b""}
+    return PNG[:8] + b"".join(chunk(tag, data) for tag, data in chunks.items())
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4, 8])
+def test_the_transparent_level_of_few_bits(bits):
+    """Levels are spread to 0..255 while they are decoded; the transparent one has to be spread with them."""
+    most = 2**bits - 1
+    levels = np.arange(7 * 13).reshape(7, 13) % (most + 1)
+    for transparent in {0, 1, most}:
+        expected = np.where(levels == transparent, 255, levels * 255 // most)
+        data = grey_png(bits, levels, transparent)
+        for source in (data, Image.open(io.BytesIO(data))):
+            assert (np.asarray(load_picture(source)) == expected[..., None]).all(), transparent
+
+
+def test_a_transparent_colour_of_sixteen_bits_is_refused():
+    from cards import raw_png
+
+    levels = np.full((3, 4, 3), 0x1234, np.uint16)
+    levels[0, 0] = 0x12FF  # eight bits cannot tell the two apart
+    data = raw_png(levels, transparent=struct.pack(">HHH", 0x12FF, 0x12FF, 0x12FF))
+    for source in (data, Image.open(io.BytesIO(data))):
+        with pytest.raises(PictureError, match="one colour transparent"):
+            load_picture(source)
+    assert load_picture(raw_png(levels)).getpixel((1, 1)) == (0x12, 0x12, 0x12)
+
+
+@pytest.mark.parametrize("most", [1, 3, 100, 255, 256, 1023, 4095, 65535])
+@pytest.mark.parametrize("kind", [b"P2", b"P3", b"P5", b"P6"])
+def test_pnm_of_every_white(kind, most):
+    """A PNM says which number is white."""
+    levels = np.random.default_rng(most).integers(0, most + 1, (5, 7, 3 if kind in (b"P3", b"P6") else 1))
+    body = levels.astype(">u2" if most > 255 else "u1").tobytes()
+    words = " ".join(map(str, levels.ravel())).encode()
+    data = b"%s\n# a comment\n7 5\n%d\n" % (kind, most) + (words if kind in (b"P2", b"P3") else body)
+    came = np.asarray(load_picture(data)).astype(float)
+    assert np.abs(came - levels / most * 255).max() <= 1
+
+
 # Colours
 
 

@@ -19,7 +19,7 @@ from PIL import Image
 from .arrays import levels, sixteen_bit_levels
 from .colours import other_colours
 from .kinds import picture_kind, unreadable
-from .png import without_words
+from .png import depth, transparent_level, without_words
 from .refusal import PictureError, note
 from .tiff import check_layout, not_decoded
 
@@ -52,11 +52,12 @@ def decode(data: bytes, name: str) -> Image.Image:
         image.info.update({"icc_profile": profile} if profile else {})
         _refuse_bombs(image.size, name)
         check_layout(image, name)
+        held = depth(image)
         try:
             image.load()
         except Exception as error:  # decoders fail in many ways, each of them because of the data
             raise _undecoded(data, name, error) from error
-        rgb = upright_rgb(image, name)
+        rgb = upright_rgb(transparent_level(image, held, name), name)
         _warn_of_guesses(image, name)
         return rgb
 
@@ -66,6 +67,7 @@ def from_pillow(image: Image.Image) -> Image.Image:
     name = f"A Pillow image of mode {image.mode} and size {image.size[0]} x {image.size[1]}"
     _refuse_bombs(image.size, name)
     check_layout(image, name)
+    held = depth(image)
     try:
         image.load()
     except Exception as error:
@@ -78,7 +80,7 @@ def from_pillow(image: Image.Image) -> Image.Image:
             f"{name} can't be decoded ({error}): it, or the file behind it, is closed or damaged. "
             "Load it while its file is open, or pass the path."
         ) from error
-    rgb = upright_rgb(image, name)
+    rgb = upright_rgb(transparent_level(image, held, name), name)
     _warn_of_guesses(image, name)
     return rgb
 
