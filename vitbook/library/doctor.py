@@ -17,7 +17,7 @@ from vitbook.library.machine import existing, installed, numbers, short, try_imp
 OK, NOTE, BROKEN = "ok", "note", "broken"
 #: Package -> oldest version that the book can work with.
 NEEDED = {
-    "torch": (2, 1),
+    "torch": (2, 4),
     "transformers": (5, 9),
     "safetensors": (0, 4),
     "huggingface_hub": (1, 0),
