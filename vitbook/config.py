@@ -165,7 +165,10 @@ def _channels(values: object, name: str) -> tuple[float, ...]:
         numbers = ()
     if not numbers:
         raise ValueError(f"{name} must hold one number a channel, got {brief(values)}")
-    return tuple(finite(number, name) for number in numbers)
+    out = tuple(finite(number, name) for number in numbers)
+    if any(abs(number) > LARGEST for number in out):
+        raise ValueError(f"{name} must hold numbers that float32 can hold, up to {LARGEST:g}, got {brief(values)}")
+    return out
 
 
 def _sides(value: object, name: str) -> tuple[int, int] | None:

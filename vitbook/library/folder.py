@@ -7,17 +7,17 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from vitbook.config import Preprocessing, ViTConfig
+from vitbook.config import ViTConfig
 from vitbook.library import names
 from vitbook.library.base import Checkpoint, eager, quiet
 from vitbook.library.diagnosis import refuse_other_names
 from vitbook.library.errors import CheckpointError, reason, some
 from vitbook.library.files import find_weights, listing, read_json, read_tensors
-from vitbook.library.processor import defaults_for, read_preprocessing
+from vitbook.library.processor import WITHOUT_A_FILE, defaults_for, preprocessing_of
 from vitbook.library.settings import read_labels, refuse_other_families, vit_config
 from vitbook.wording import brief, one_line
 
-CONFIG, PREPROCESSOR, PROCESSOR = "config.json", "preprocessor_config.json", "processor_config.json"
+CONFIG = "config.json"
 ADAPTER = "adapter_config.json"
 FLOATS = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 
@@ -47,9 +47,9 @@ def _load(folder: Path, name: str, source: str, allow_pickle: bool) -> Checkpoin
     state, places, unused = _sort_out(tensors)
     K = _count_classes(state)
     _check(state, config, K, places)
-    preprocessing = _preprocessing(folder, raw, config)
+    preprocessing = preprocessing_of(folder, raw, config)
     labels = None if K is None else read_labels(raw, K)
-    notes = [*_notes(raw, state, unused, labels), *([DEFAULT_PREPROCESSING] if preprocessing is None else [])]
+    notes = [*_notes(raw, state, unused, labels), *([WITHOUT_A_FILE] if preprocessing is None else [])]
     del tensors  # so that `state` holds the only copy, which is emptied on the way
     return Checkpoint(
         weights=_weights(state, config),
@@ -152,34 +152,6 @@ def _weights(state: dict[str, Tensor], config: ViTConfig):
         return names.to_weights(state, config)
     except ValueError as error:  # a float64 number that float32 cannot hold
         raise CheckpointError(f"taken to float32, {error}") from None
-
-
-def _preprocessing(folder: Path, raw: dict, config: ViTConfig) -> Preprocessing | None:
-    """What the processor's file says, or None where there is none."""
-    file, said = _read_preprocessor(folder)
-    if said is None:
-        return None
-    if not (said.get("image_processor_type") or said.get("feature_extractor_type")):  # then config.json may name it
-        said = said | {"image_processor_type": raw.get("image_processor_type")}
-    try:
-        return read_preprocessing(said, config)
-    except ValueError as error:
-        raise CheckpointError(f"{file}: {error}") from None
-
-
-def _read_preprocessor(folder: Path) -> tuple[str, dict | None]:
-    """The file that transformers would take, and what it says: image_processor in processor_config.json goes first."""
-    if (folder / PROCESSOR).exists() and (part := read_json(folder / PROCESSOR).get("image_processor")) is not None:
-        if not isinstance(part, dict):
-            raise CheckpointError(f"{PROCESSOR}: image_processor must be an object of settings, got {brief(part)}")
-        return PROCESSOR, part
-    return PREPROCESSOR, read_json(folder / PREPROCESSOR) if (folder / PREPROCESSOR).exists() else None
-
-
-DEFAULT_PREPROCESSING = (
-    f"it has no {PREPROCESSOR}; the defaults documented for ViT are used: a straight resize to the model's own picture "
-    "size, bilinear, mean and standard deviation 0.5"
-)
 
 
 def _notes(raw: dict, state: dict[str, Tensor], unused: list[str], labels: tuple[str, ...] | None) -> list[str]:

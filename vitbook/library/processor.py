@@ -7,12 +7,16 @@ null itself, which switches a step off.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from vitbook.checks import finite, flag, whole
 from vitbook.config import RESAMPLING, Preprocessing, ViTConfig, positive
+from vitbook.library.errors import CheckpointError
+from vitbook.library.files import read_json
 from vitbook.wording import brief
 
+PREPROCESSOR, PROCESSOR = "preprocessor_config.json", "processor_config.json"
 _224, _256 = ({"height": side, "width": side} for side in (224, 256))
 #: What ViT's own processor does where its file is silent, and with it every other one, except for what `CLASSES` says.
 ABSENT: dict[str, Any] = {
@@ -53,6 +57,33 @@ HARMLESS = set(
     "_valid_kwargs_names device disable_grouping do_reduce_labels image_seq_length pad_size return_tensors".split()
 )
 WITHOUT_EFFECT = {"data_format": "channels_first"}
+#: The note of a checkpoint whose processor is not described.
+WITHOUT_A_FILE = (
+    f"it has no {PREPROCESSOR}; the defaults documented for ViT are used: a straight resize to the model's own picture "
+    "size, bilinear, mean and standard deviation 0.5"
+)
+
+
+def preprocessing_of(folder: Path, raw: dict, config: ViTConfig) -> Preprocessing | None:
+    """What the processor's file says, or None where there is none."""
+    file, said = _read_preprocessor(folder)
+    if said is None:
+        return None
+    if not (said.get("image_processor_type") or said.get("feature_extractor_type")):  # then config.json may name it
+        said = said | {"image_processor_type": raw.get("image_processor_type")}
+    try:
+        return read_preprocessing(said, config)
+    except ValueError as error:
+        raise CheckpointError(f"{file}: {error}") from None
+
+
+def _read_preprocessor(folder: Path) -> tuple[str, dict | None]:
+    """The file that transformers would take, and what it says: image_processor in processor_config.json goes first."""
+    if (folder / PROCESSOR).exists() and (part := read_json(folder / PROCESSOR).get("image_processor")) is not None:
+        if not isinstance(part, dict):
+            raise CheckpointError(f"{PROCESSOR}: image_processor must be an object of settings, got {brief(part)}")
+        return PROCESSOR, part
+    return PREPROCESSOR, read_json(folder / PREPROCESSOR) if (folder / PREPROCESSOR).exists() else None
 
 
 def read_preprocessing(raw: dict, config: ViTConfig) -> Preprocessing:
