@@ -113,6 +113,28 @@ def test_every_kind_agrees_with_transformers_at_every_stage(tmp_path, changes):
     assert checkpoint.config.eps == changes.get("layer_norm_eps", 1e-12)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [{"return_dict": False}, {"use_return_dict": False}, {"torchscript": True}, {"output_attentions": True}, {"dtype": "float16"},
+     {"_attn_implementation": "sdpa"}, {"pruned_heads": {"0": [0]}}, {"head_dim": 11}, {"torch_dtype": "int8"}],
+    ids=str,
+)  # fmt: skip
+def test_settings_that_are_no_part_of_the_model_change_nothing(folder, changes):
+    before = run(load_checkpoint(folder), x_for(load_checkpoint(folder)))
+    checkpoint = load_checkpoint(folders.settings(folder, **changes))
+    compare(checkpoint, x_for(checkpoint))
+    assert torch.equal(run(checkpoint, x_for(checkpoint)).y, before.y)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"initializer_range": "x"}, {"encoder_stride": None}, {"layer_norm_eps": 0}], ids=str
+)
+def test_what_transformers_cannot_load_is_no_traceback(folder, changes):
+    checkpoint = load_checkpoint(folders.settings(folder, **changes))
+    with pytest.raises(CheckpointError, match=f"transformers cannot load.*{next(iter(changes))}.*expected"):
+        compare(checkpoint, x_for(checkpoint))
+
+
 def test_a_wrong_eps_or_activation_would_not_go_unseen(tmp_path):
     """The comparison above can fail: the same tensors read with other settings give another y."""
     folder = folders.write(tmp_path / "kind")
@@ -378,20 +400,30 @@ def test_a_processor_inside_processor_config(folder):
         ({"size": {"shortest_edge": 15}}, ["shortest edge", "no centre crop"]),
         ({"size": {"longest_edge": 15}}, ["size must be height and width"]),
         ({"size": "15"}, ["size must be height and width"]),
-        ({"size": {"height": 15, "width": -20}}, ["positive whole number of pixels, got -20"]),
+        ({"size": {"height": 15, "width": -20}}, ["size: width must be a positive whole number, got -20"]),
         ({"size": {"height": 15.0, "width": 20}}, ["got 15.0"]),
         ({"do_pad": True}, ["do_pad"]),
         ({"do_flip_channel_order": True, "crop_pct": 0.9}, ["do_flip_channel_order", "crop_pct"]),
         ({"do_resize": "yes"}, ["do_resize must be true or false, got 'yes'"]),
-        ({"resample": 9}, ["code from 0 to 5, got 9"]),
+        ({"resample": 9}, ["resample", "from 0 to 5", "got 9"]),
         ({"resample": "bicubic"}, ["got 'bicubic'"]),
         ({"image_mean": [0.5]}, ["image_mean has 1 numbers, the model has 3 channels"]),
         ({"image_mean": [0.5, "x", 0.5]}, ["image_mean must be a finite number, got 'x'"]),
-        ({"image_std": [0.5, 0, 0.5]}, ["std must be positive"]),
-        ({"image_std": [0.5, float("nan"), 0.5]}, ["image_std must be a finite number, got nan"]),
+        ({"image_std": [0.5, 0, 0.5]}, ["image_std must be positive"]),
+        ({"image_std": [0.5, float("nan"), 0.5]}, ["image_std must be a finite number", "got nan"]),
         ({"rescale_factor": 10**400}, ["rescale_factor must be a finite number"]),
-        ({"image_processor_type": "CLIPImageProcessor"}, ["CLIPImageProcessor", "do_center_crop"]),
-        ({"image_processor_type": ["a"]}, ["is for ['a']"]),
+        ({"image_processor_type": "CLIPImageProcessor"}, ["CLIPImageProcessor", "crop_size", "224 x 224", "15 x 20"]),
+        ({"image_processor_type": ["a"]}, ["one of ViTImageProcessor", "got ['a']"]),
+        ({"image_processor_type": "ConvNextImageProcessor"}, ["one of ViTImageProcessor", "'ConvNextImageProcessor'"]),
+        ({"size": 40, "default_to_square": False}, ["shortest edge", "40"]),
+        ({"size": None}, ["size must be height and width", "None"]),
+        ({"do_center_crop": True}, ["crop_size", "None"]),
+        ({"rescale_factor": 0}, ["rescale_factor", "positive", "0.0"]),
+        ({"rescale_factor": -1 / 255}, ["rescale_factor", "positive"]),
+        ({"rescale_factor": 1e300}, ["rescale_factor", "1e+300"]),
+        ({"image_std": 1e-40}, ["image_std must be positive"]),
+        ({"data_format": "channels_last"}, ["'data_format'"]),
+        ({"auto_map": {"AutoImageProcessor": "x.X"}}, ["'auto_map'"]),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -423,7 +455,12 @@ def test_preprocessing_that_cannot_be_followed_is_refused_by_name(folder, change
         ({"layer_norm_eps": float("nan")}, ["layer_norm_eps", "nan"]),
         ({"layer_norm_eps": True}, ["layer_norm_eps", "True"]),
         ({"qkv_bias": "no"}, ["qkv_bias must be true or false"]),
-        ({"image_size": "224"}, ["image_size must be one or two positive whole numbers"]),
+        ({"qkv_bias": 0}, ["qkv_bias must be true or false", "0 (int)"]),
+        ({"head_dim": 7}, ["head_dim is 7", "D / heads = 11"]),
+        ({"num_labels": 3}, ["num_labels 3", "7 classes"]),
+        ({"quantization_config": {}}, ["quantised"]),
+        ({"hidden_act": "\x1b[31mred\x1b[0m\n"}, ["hidden_act must be one of"]),
+        ({"image_size": "224"}, ["image_size must be a positive whole number of pixels, or two of them", "'224'"]),
         ({"image_size": [15, 20, 3]}, ["image_size"]),
         ({"image_size": [16, 20]}, ["H = 16", "multiple of 5"]),
         ({"image_size": 15.0}, ["image_size"]),
@@ -524,9 +561,8 @@ QUERY = "vit.encoder.layer.1.attention.attention.query.weight"
         (lambda s: s | {QUERY.removeprefix("vit."): s[QUERY].clone()}, ["the same tensor twice"]),
         (lambda s: s | folders.newer({QUERY: s[QUERY].clone()}), ["the same tensor twice"]),
         (lambda s: s | {"classifier.weight": torch.ones(0, 22)}, ["no classes at all"]),
-        (lambda s: {f"module.{k}": v for k, v in s.items()}, ["hold 0"]),
-        (lambda s: {k.replace("vit.encoder.layer", "blocks"): v for k, v in s.items()}, ["hold 0"]),
-        (lambda s: {}, ["hold 0"]),
+        (lambda s: {}, ["holds no tensor at all"]),
+        (lambda s: {"w": torch.ones(2), "b": torch.ones(2)}, ["none of the 2 names", "'w'"]),
         (lambda s: s | {QUERY: s[QUERY].double() * 1e300}, ["float32", "layer 2: U_q", "NaN or infinite"]),
     ],
     ids=lambda value: str(value)[:40] if isinstance(value, list) else "",
@@ -534,6 +570,105 @@ QUERY = "vit.encoder.layer.1.attention.attention.query.weight"
 def test_tensors_that_do_not_fit_are_named(folder, change, words):
     folders.tensors(folder, change)
     refused(folder, *words)
+
+
+def begun_with(prefix: str):
+    return lambda s: {prefix + key: tensor for key, tensor in s.items()}
+
+
+def more(*keys: str, dtype: torch.dtype = torch.float32):
+    return lambda s: s | {key: torch.ones(2, 3, dtype=dtype) for key in keys}
+
+
+def renamed(*pairs: tuple[str, str], also: str = ""):
+    def change(state: dict) -> dict:
+        for old, new in pairs:
+            state = {key.replace(old, new): tensor for key, tensor in state.items()}
+        return state | ({also: torch.ones(2)} if also else {})
+
+    return change
+
+
+TIMM = (("vit.encoder.layer.", "blocks."), ("vit.embeddings.", ""), ("attention.attention.query", "attn.qkv"))
+#: Who changed the file how, and what the refusal has to say of it; never that layers are missing or the download is broken.
+DIAGNOSES = {
+    "torch.compile": (begun_with("_orig_mod."), ["'_orig_mod.'", "torch.compile", "'_orig_mod."]),
+    "DataParallel": (begun_with("module."), ["'module.'", "DataParallel"]),
+    "both": (begun_with("module._orig_mod."), ["'module._orig_mod.'", "DataParallel and torch.compile"]),
+    "Lightning": (begun_with("model."), ["'model.'", "training loop"]),
+    "FSDP": (begun_with("_fsdp_wrapped_module."), ["FSDP"]),
+    "Fabric": (begun_with("_forward_module."), ["Fabric"]),
+    "somebody's backbone": (begun_with("backbone."), ["'backbone.'"]),
+    "DINOv2 of the library": (renamed(("vit.", "dinov2."), ("classifier", "dinov2.classifier")), ["'dinov2.'", "another family"]),
+    "DeiT of the library": (renamed(("vit.", "deit."), ("classifier", "deit.classifier")), ["'deit.'", "another family"]),
+    "timm": (renamed(*TIMM), ["timm's names", "blocks.0"]),
+    "DINOv2's own repository": (renamed(*TIMM, ("layernorm_before", "ls1.gamma")), ["timm's names"]),
+    "torchvision": (renamed(("vit.encoder.layer.", "encoder.layers.encoder_layer_")), ["torchvision's names"]),
+    "CLIP": (renamed(("vit.encoder.layer.", "vision_model.encoder.layers.")), ["CLIP"]),
+    "BERT": (renamed(("vit.", "bert."), ("attention.attention.", "attention.self."), also="bert.word_embeddings.weight"), ["BERT"]),
+    "JAX": (renamed(("vit.encoder.layer.", "Transformer/encoderblock_"), (".weight", "/kernel")), ["JAX"]),
+    "vit-pytorch": (renamed(("vit.encoder.layer.", "transformer.layers.0.")), ["vit-pytorch"]),
+    "LoRA beside": (more(QUERY.replace("weight", "lora_A.weight")), ["LoRA", "merge_and_unload", "query.lora_A"]),
+    "LoRA around": (renamed(("vit.", "base_model.model.vit."), ("query.", "query.base_layer.")), ["LoRA", "merge_and_unload"]),
+    "GPTQ": (more("vit.encoder.layer.0.attention.attention.query.qweight", dtype=torch.int32), ["quantised", "qweight"]),
+    "bitsandbytes": (more(QUERY.replace("weight", "SCB")), ["quantised", "SCB"]),
+    "int8 in place": (lambda s: s | {QUERY: s[QUERY].to(torch.int8)}, [QUERY, "stored as int8", "quantised"]),
+    "float8 in place": (lambda s: s | {QUERY: s[QUERY].to(torch.float8_e4m3fn)}, [QUERY, "float8_e4m3fn"]),
+    "bool in place": (lambda s: s | {QUERY: s[QUERY] > 0}, [QUERY, "stored as bool"]),
+    "an optimiser": (more("optimizer.state.0.exp_avg", "epoch"), ["what a training leaves behind", "optimizer.state.0"]),
+    "a second copy": (lambda s: s | {f"ema.{key}": tensor.clone() for key, tensor in s.items()}, ["training", "ema."]),
+    "a loss": (more("loss_fct.weight"), ["training", "loss_fct.weight"]),
+    "BatchNorm": (more("vit.norm.running_mean"), ["BatchNorm", "running_mean"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "words"), DIAGNOSES.values(), ids=DIAGNOSES)
+def test_names_are_diagnosed_before_anything_is_counted(folder, change, words):
+    folders.tensors(folder, change)
+    message = refused(folder, *words)
+    assert not any(wrong in message for wrong in ("num_hidden_layers", "lack", "download"))
+
+
+@pytest.mark.parametrize("pickled", [False, True])
+def test_buffers_of_whole_numbers_are_laid_aside(folder, pickled):
+    buffers = more("vit.embeddings.position_ids", "vit.bn.num_batches_tracked", dtype=torch.int64)
+    folders.tensors(folder, lambda s: more("vit.mask", dtype=torch.bool)(buffers(s)))
+    if pickled:
+        folders.pickle_only(folder)
+    checkpoint = load_checkpoint(folder, allow_pickle=pickled)
+    for name in ("position_ids", "num_batches_tracked", "vit.mask"):
+        assert any(name in note and "do not use" in note for note in checkpoint.notes)
+    compare(checkpoint, x_for(checkpoint))
+
+
+def test_names_are_quoted_as_they_stand(folder):
+    """A file may mix old and new names, with and without the prefix; what is told of is told by the name in it."""
+    odd = "layers.1.attention.q_proj.weight"
+    folders.tensors(folder, lambda s: {odd if key == QUERY else key: tensor for key, tensor in s.items()})
+    compare(load_checkpoint(folder), x_for(load_checkpoint(folder)))
+    folders.tensors(folder, spoiled(odd, float("nan")))
+    assert f"vit.{odd}" not in refused(folder, odd, "NaN")
+    folders.tensors(folder, lambda s: s | {odd: s[odd][:, :-1].contiguous()})
+    assert f"vit.{odd}" not in refused(folder, odd, "(22, 21)")
+
+
+def test_what_a_file_quotes_moves_no_terminal(folder):
+    """Names of tensors and of files may hold anything; a message stays one line, without what a terminal would obey."""
+    red = "vit.\x1b[31mred\x1b[0m\r\nand more"
+    folders.tensors(folder, lambda s: s | {red: torch.ones(2)})
+    assert not set("\x1b\r\n") & set(refused(folder, "red", "and more"))
+    folders.tensors(folder, lambda s: {key: tensor for key, tensor in s.items() if key != red})
+    folders.settings(folder, id2label={str(i): f"\x1b[2J{i}" for i in range(7)})
+    checkpoint = load_checkpoint(folder)
+    top = checkpoint.top(run(checkpoint, x_for(checkpoint)).logits, 7)
+    assert "\x1b" not in repr(checkpoint) + "".join(name for name, _ in top)
+
+
+def test_a_pickle_that_a_training_saved(folder):
+    state = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    torch.save({"epoch": 3, "state_dict": state, "optimizer": {}}, folder / "pytorch_model.bin")
+    refused(folder, "what a training saved", "'state_dict'", allow_pickle=True)
 
 
 def test_names_in_messages_are_those_in_the_file(folder):

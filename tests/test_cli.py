@@ -68,9 +68,22 @@ def test_count_all_and_other_sizes(capsys):
 
 
 @pytest.mark.parametrize(
+    ("pixels", "fit"),
+    [(["384"], 4), (["224"], 5), (["448", "224"], 5), (["196"], 1), (["518"], 1)],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
+)
+def test_count_says_per_row_what_does_not_fit(capsys, pixels, fit):
+    """All five rows in any case; 384 pixels are no whole number of H/14's patches, and say so in its row."""
+    rows = said(capsys, ["count", "--pixels", *pixels]).splitlines()
+    assert len(rows) == 5 and sum("multiply-adds" in row for row in rows) == fit
+    assert all("multiply-adds" in row or "not a whole number of patches of P = " in row for row in rows)
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["count", "vit-b/17"], ["'vit-b/17'", "did you mean ViT-B/16"]),
+        (["count", "--pixels", "100"], ["100 x 100", "no model", "14, 16, 32"]),
         (["count", "resnet"], ["Table 1 has ViT-B/16"]),
         (["count", "ViT-B/16", "--pixels", "100"], ["100", "multiple of 16"]),
         (["count", "ViT-B/16", "--pixels", "224", "224", "3"], ["got 3 numbers"]),

@@ -161,3 +161,11 @@ def test_bad_kernel_side_and_border():
             shifts(K)
     with pytest.raises(ValueError, match='border must be "zeros" or "nearest"'):
         convolution(*picture_and_kernel(), border="wrap")
+
+
+def test_what_a_reader_told_numpy_changes_nothing():
+    x, kernel = picture_and_kernel()
+    expected = attention_as_convolution(x, kernel, 900.0)
+    with np.errstate(all="raise"):
+        assert np.array_equal(attention_as_convolution(x, kernel, 900.0), expected)
+        assert convolution_error(x, kernel, 900.0)[0] < 1e-12

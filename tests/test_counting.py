@@ -296,7 +296,7 @@ def test_not_a_config(config):
 
 @pytest.mark.parametrize("pre_logits", [768, None, 1, "yes"])
 def test_bad_pre_logits(pre_logits):
-    with pytest.raises(ValueError, match="pre_logits must be True or False"):
+    with pytest.raises(ValueError, match="pre_logits must be true or false"):
         count_parameters(ODD, pre_logits=pre_logits)
 
 

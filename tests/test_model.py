@@ -112,7 +112,7 @@ def test_top_names_and_ranks(tiny, trace):
     assert ranked[0][1] == pytest.approx(p.max().item())
     assert len(tiny.top(trace.logits, 99)) == 7 and len(top(trace.logits, 99)) == 7
     assert checkpoint_of(tiny.weights).top(trace.logits, 1) == [(f"class {p.argmax()}", ranked[0][1])]
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match="positive whole number"):
         tiny.top(trace.logits, 0)
     with pytest.raises(ValueError, match=r"got \(2, 7\); of a batch, take trace.picture"):
         tiny.top(torch.stack([trace.logits] * 2))

@@ -225,6 +225,33 @@ def test_numbers_beyond_float64_are_an_error_not_a_nan(scales):
             block(scales[0] * x, 2, *W)
 
 
+@pytest.mark.parametrize("how", ["raise", "print", "call", "warn"])
+@pytest.mark.filterwarnings("error")
+def test_what_a_reader_told_numpy_changes_nothing(how, capsys):
+    """Scores far apart underflow to weights of 0, a far left GELU to 0: right answers, of which NumPy may not complain."""
+    x, *W = draw(21, B=2, N=6, D=8, M=9, scale=30.0)
+    W = [40.0 * matrix for matrix in W]
+    expected = vit_encoder_block_steps(x, 2, *W)
+    assert (expected["A"] == 0).any() and (expected["gelu"] == 0).any()
+    functions = {
+        "ln_1": lambda: nb.layer_norm(x),
+        "scores": lambda: nb.attention_scores(expected["q"], expected["k"]),
+        "A": lambda: nb.softmax(expected["scores"]),
+        "msa": lambda: nb.msa(expected["ln_1"], 2, *W[:4]),
+        "gelu": lambda: nb.gelu_tanh(expected["hidden"]),
+        "mlp": lambda: nb.mlp(expected["ln_2"], *W[4:]),
+        "out": lambda: vit_encoder_block(x, 2, *W),
+    }
+    with np.errstate(all=how, call=lambda *_: pytest.fail("NumPy complained")):
+        steps, alone = vit_encoder_block_steps(x, 2, *W), {name: function() for name, function in functions.items()}
+        with pytest.raises(ValueError, match="outgrew float64"):
+            vit_encoder_block(x, 2, *W[:4], 1e200 * W[4], 1e200 * W[5])
+    assert capsys.readouterr().out == ""
+    for name, value in expected.items():
+        assert np.array_equal(steps[name], value), name
+        np.testing.assert_allclose(alone.get(name, value), value, rtol=1e-12, atol=0, err_msg=name)
+
+
 def broken():
     """(id, {argument: replacement}, what the message must name)"""
     x, *W = draw(13, B=2, N=5, D=6, M=7)

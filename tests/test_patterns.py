@@ -279,7 +279,7 @@ def test_blocks_on_any_number_of_axes():
     assert block_pairs(film, block) == N * n_p and block_pairs(film, block, causal=True) == N * (n_p + 1) // 2
     with pytest.raises(ValueError, match="one side for each axis"):
         block_pairs((4, 4, 4), (2, 2))
-    with pytest.raises(ValueError, match="at least 1, got 0"):
+    with pytest.raises(ValueError, match="positive whole number, got 0"):
         block_mask((4, 4), (2, 0))
     with pytest.raises(ValueError, match="block_pairs"):
         block_mask((100, 100), (2, 2))
@@ -294,7 +294,7 @@ def test_letters_hold_choices_defaults_and_what_follows():
     ("name", "chosen", "message"),
     [
         ("local", {"k": 4}, "a middle only if k is odd; got k = 4"),
-        ("local", {"k": 0}, r"k \(side of the window, odd\) must be a whole number of at least 1, got 0"),
+        ("local", {"k": 0}, r"k \(side of the window, odd\) must be a positive whole number, got 0"),
         ("local", {"k": 3.0}, "got 3.0"),
         ("local", {"k": True}, "got True"),
         ("local", {"l": 3}, "local has no parameter 'l'; it has k"),
@@ -314,7 +314,7 @@ def test_bad_parameters(name, chosen, message):
 def test_bad_grids_and_queries():
     full = PATTERNS["full"]
     for H, W in ((0, 5), (5, -1), (5.0, 5), ("5", 5), (True, 5)):
-        with pytest.raises(ValueError, match="must be a whole number of at least 1"):
+        with pytest.raises(ValueError, match="must be a positive whole number"):
             full.pairs(H, W)
     for row, column in ((5, 0), (0, 7)):
         with pytest.raises(ValueError, match="outside a grid of 5 rows and 7 columns"):
@@ -338,7 +338,5 @@ def test_patterns_need_numpy_and_the_reader_of_formulas():
         "print(sorted(m for m in sys.modules if m.split('.')[0] in ('vitbook', 'torch', 'transformers')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (
-        done.stdout.strip()
-        == "['vitbook', 'vitbook.studies', 'vitbook.studies.convolution', 'vitbook.studies.formulas', 'vitbook.studies.patterns']"
-    )
+    studies = [f"vitbook.studies{room}" for room in ("", ".convolution", ".formulas", ".patterns")]
+    assert done.stdout.strip() == str(["vitbook", "vitbook.checks", *studies, "vitbook.wording"])

@@ -152,6 +152,34 @@ def test_cache_folder(platform, environment, folder, monkeypatch):
     assert cache_folder() == Path(folder) and cats_path() == Path(folder) / "000000039769.jpg"
 
 
+@pytest.mark.parametrize("asked", [None, "~/mine", "~nobody-of-this-name/mine"])
+@pytest.mark.skipif(sys.platform == "win32", reason="accounts are asked for as on Linux")
+def test_a_user_without_a_home(asked, monkeypatch, tmp_path):
+    """HOME unset and a number without an account, as containers have it: no folder to expand "~" to, and pictures all the same."""
+    import pwd
+    import tempfile
+
+    def no_account(*_):
+        raise KeyError("no such account")
+
+    for name in ("HOME", "VITBOOK_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    if asked:
+        monkeypatch.setenv("VITBOOK_CACHE", asked)
+    monkeypatch.setattr(pwd, "getpwuid", no_account)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(RuntimeError):
+        Path.home()
+    assert cache_folder() == tmp_path / "vitbook"
+    assert list(PICTURES) == [name for name in PICTURES if name != "cats"] and load_picture("chelsea").size == (
+        451,
+        300,
+    )
+    assert [row["name"] for row in PICTURES.provenance_rows()][-1] == "cats" and repr(PICTURES) and PICTURES.default
+    with pytest.raises(PictureError, match=r"~/x\.png"):
+        load_picture("~/x.png")
+
+
 # Packages and shadows
 
 

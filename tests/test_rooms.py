@@ -14,26 +14,26 @@ PACKAGE = Path(vitbook.__file__).parent
 #: room -> rooms of ours that it may import.  A room that is not here may not exist.  The model first, one file a step.
 ARROWS = {
     "checks": {"wording"},
-    "config": set(),
+    "config": {"checks", "wording"},
     "notation": set(),
     "wording": set(),
     "attention": set(),
     "embed": set(),
-    "weights": {"config"},
-    "patches": {"config"},
-    "pixels": {"config", "pictures"},
+    "weights": {"checks", "config", "wording"},
+    "patches": {"checks", "config"},
+    "pixels": {"checks", "config", "pictures"},
     "encoder": {"attention", "weights"},
     "kernels": {"attention", "encoder", "weights"},
-    "readout": {"encoder"},
-    "trace": {"attention", "config", "patches"},
-    "model": {"embed", "kernels", "patches", "readout", "trace", "weights"},
+    "readout": {"checks", "encoder"},
+    "trace": {"attention", "checks", "config", "patches"},
+    "model": {"checks", "embed", "kernels", "patches", "readout", "trace", "weights"},
     "maps": {"config", "patches", "trace"},
 }
 ROOT = set(ARROWS)
 ARROWS |= {
-    "pictures": set(),
+    "pictures": {"wording"},
     "library": ROOT | {"pictures"},
-    "exercises": {"studies"},
+    "exercises": {"checks", "studies"},
     "studies": ROOT,
     "ledger": ROOT | {"library", "pictures", "studies"},
     "figures": ROOT | {"studies"},
@@ -42,15 +42,15 @@ ARROWS |= {
 #: The same inside studies/, where no study knows another but for these.
 STUDIES = {
     "bias": {"config", "patches", "weights"},
-    "convolution": set(),
-    "counting": {"config", "studies.formulas"},
+    "convolution": {"checks"},
+    "counting": {"checks", "config", "studies.formulas", "wording"},
     "finetune": {"encoder", "model", "pixels"},
     "formulas": set(),
-    "hybrid": {"weights"},
+    "hybrid": {"checks", "weights"},
     "numerics": {"config", "encoder", "model", "trace", "weights"},
-    "numpy_block": set(),
-    "patterns": {"studies.formulas"},
-    "pencil": {"attention"},
+    "numpy_block": {"checks"},
+    "patterns": {"checks", "studies.formulas"},
+    "pencil": {"attention", "checks"},
     "pitfalls": {"attention", "embed", "encoder", "patches", "readout", "weights"},
 }
 DOORS = ("__init__", "__main__")

@@ -6,8 +6,12 @@ import importlib.metadata
 import importlib.util
 import json
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 VENDOR = ROOT / "book" / "assets" / "vendor"
@@ -35,6 +39,35 @@ def test_a_changed_file_is_noticed(tmp_path, monkeypatch):
     monkeypatch.setattr(vendor, "VENDOR", tmp_path)
     monkeypatch.setattr(vendor, "TABLE", tmp_path / "VERSIONS.toml")
     assert vendor.problems() == ["gone.js: listed but missing", "stray.js: present but not listed", "here.js: changed"]
+
+
+def test_a_checkout_on_windows_has_the_same_bytes(tmp_path):
+    """git set to write Windows' line ends, as its installer there does: the attributes of this project go before that."""
+    if not (ROOT / ".git").exists() or not shutil.which("git"):
+        pytest.skip("no git here, so no checkout")
+    git = [
+        "git",
+        "-c",
+        "core.autocrlf=true",
+        "-c",
+        "core.eol=crlf",
+        "-c",
+        "init.defaultBranch=main",
+        "-C",
+        str(tmp_path),
+    ]
+    for name in (".gitattributes", "tools/publish.sh", "book/assets/vendor/VERSIONS.toml", "vitbook/checks.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "book/assets/vendor/other.js").write_bytes(b"as it came\r\nwith both\n")
+    paths = [path for path in tmp_path.rglob("*") if path.is_file()]
+    before = {path: path.read_bytes() for path in paths}
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    subprocess.run([*git, "add", "--all"], check=True, capture_output=True)
+    for path in paths:
+        path.unlink()
+    subprocess.run([*git, "checkout-index", "--all", "--force"], check=True)
+    assert {path: path.read_bytes() for path in paths} == before
 
 
 def test_every_package_has_its_licence_text():

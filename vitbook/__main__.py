@@ -35,20 +35,35 @@ def count(arguments) -> int:
     from vitbook.config import VARIANTS
     from vitbook.studies.counting import count_parameters, multiply_adds
 
-    names = [variant(arguments.variant)] if arguments.variant else list(VARIANTS)
     if len(arguments.pixels) > 2:
         raise ValueError(
             f"--pixels takes a height and a width, or one number for both, got {len(arguments.pixels)} numbers"
         )
     H, W = (arguments.pixels * 2)[:2]
-    for name in names:
+
+    def counted(name: str):
         config = replace(VARIANTS[name], H=H, W=W)
-        learned = count_parameters(config, arguments.classes, arguments.pre_logits)
-        work = multiply_adds(config, arguments.classes, arguments.pre_logits)
-        if arguments.variant:
-            print(f"{name}, {learned}\n\n{name}, {work}")
-        else:
-            print(f"{name}  {learned.total:>11,} parameters  {work.total:>15,} multiply-adds")
+        return [f(config, arguments.classes, arguments.pre_logits) for f in (count_parameters, multiply_adds)]
+
+    if arguments.variant:
+        name = variant(arguments.variant)
+        learned, work = counted(name)
+        print(f"{name}, {learned}\n\n{name}, {work}")
+        return 0
+    rows, fits = [], 0
+    for name in VARIANTS:
+        try:
+            learned, work = counted(name)
+            rows.append(f"{name}  {learned.total:>11,} parameters  {work.total:>15,} multiply-adds")
+            fits += 1
+        except ValueError as error:
+            rows.append(f"{name}  not at this size: {error}")
+    if not fits:
+        sides = ", ".join(map(str, sorted({config.P for config in VARIANTS.values()})))
+        raise ValueError(
+            f"{H} x {W} pixels are a whole number of patches for no model of Table 1; their sides are {sides}"
+        )
+    print("\n".join(rows))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Is this one whole number, one finite number, true or false? Every room asks here, so that all of them answer alike.
+"""Is this one whole number, one finite number, true or false, a checkpoint? Every room asks here, so that all answer alike.
 
 What counts is what a value is and not which library made it: NumPy's and torch's numbers are numbers, if they have no
 axes. Truth values are no numbers, and texts are neither. Nothing is imported for that.
@@ -21,7 +21,7 @@ def whole(value: Any, name: str, least: int = 1, most: int | None = None, note: 
     """
     number = index(value)
     if number is None or number < least or (most is not None and number > most):
-        raise ValueError(f"{name} must be {_range(least, most)}{note}, got {_told(value, number)}")
+        raise ValueError(f"{name} must be {_range(least, most)}{note}, got {told(value, number)}")
     return number
 
 
@@ -42,19 +42,32 @@ def finite(value: Any, name: str, note: str = "") -> float:
             return float(value)
     except Exception:  # no number at all, or one of hundreds of digits
         pass
-    raise ValueError(f"{name} must be a finite number{note}, got {_told(value)}")
+    raise ValueError(f"{name} must be a finite number{note}, got {told(value)}")
 
 
 def flag(value: Any, name: str, note: str = "") -> bool:
     """The value as a bool.  Raises ValueError unless it is True or False, Python's or NumPy's."""
     if not _is_truth(value) or not _is_single(value):
-        raise ValueError(f"{name} must be true or false{note}, got {_told(value)}")
+        raise ValueError(f"{name} must be true or false{note}, got {told(value)}")
     return bool(value)
 
 
-def _told(value: Any, number: float | None = None) -> str:
+def told(value: Any, number: float | None = None) -> str:
     """What came, with its type unless it is a number and only its size is wrong: 13, or True (bool)."""
     return brief(value) if number is not None else f"{brief(value)} ({type(value).__name__})"
+
+
+def part(checkpoint: Any, name: str, kind: type) -> Any:
+    """`checkpoint.weights` and its like.  Raises ValueError where what came has no such part of that kind."""
+    value = getattr(checkpoint, name, None)
+    if isinstance(value, kind):
+        return value
+    raise ValueError(f"checkpoint must be what load_checkpoint returns, got {told(checkpoint)}{first(checkpoint)}")
+
+
+def first(source: Any) -> str:
+    """What to do with the name of a checkpoint where a checkpoint belongs; nothing for anything else."""
+    return f"; say load_checkpoint({brief(source)}) first" if isinstance(source, str) else ""
 
 
 def _range(least: int, most: int | None) -> str:
@@ -68,4 +81,5 @@ def _is_truth(value: Any) -> bool:
 
 
 def _is_single(value: Any) -> bool:
-    return tuple(getattr(value, "shape", ())) == ()
+    shape = getattr(value, "shape", ())
+    return isinstance(shape, tuple) and not shape

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vitbook.checks import finite, flag, index, whole
+from vitbook.wording import brief
+
 ACTIVATIONS = ("gelu", "gelu_tanh", "relu")
 
 
@@ -33,9 +36,9 @@ class ViTConfig:
 
     def __post_init__(self) -> None:
         for letter in ("H", "W", "P", "D", "L", "heads", "M", "C"):
-            value = getattr(self, letter)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{letter} must be a positive whole number, got {value!r}")
+            _settle(self, letter, whole(getattr(self, letter), letter))
+        _settle(self, "eps", finite(self.eps, "eps", " >= 0"))
+        _settle(self, "qkv_bias", flag(self.qkv_bias, "qkv_bias"))
         for letter in ("H", "W"):
             if getattr(self, letter) % self.P:
                 raise ValueError(
@@ -46,10 +49,9 @@ class ViTConfig:
             raise ValueError(
                 f"D = {self.D} cannot be shared equally among {self.heads} heads; D must be a multiple of heads"
             )
-        if not isinstance(self.eps, float | int) or not 0 <= self.eps < float("inf"):
+        if self.eps < 0:
             raise ValueError(f"eps must be a finite number >= 0, got {self.eps!r}")
-        if self.activation not in ACTIVATIONS:
-            raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {self.activation!r}")
+        _check_one_of(ACTIVATIONS, self.activation, "activation")
 
     @property
     def rows(self) -> int:
@@ -75,6 +77,16 @@ class ViTConfig:
     def patch_numbers(self) -> int:
         """Numbers in one flattened patch, P²C."""
         return self.P * self.P * self.C
+
+
+def _settle(record, name: str, value) -> None:
+    """Put a checked value into a frozen record while it is being made."""
+    object.__setattr__(record, name, value)
+
+
+def _check_one_of(choices: tuple[str, ...], value: object, name: str) -> None:
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {brief(value)}")
 
 
 def _variant(P: int, D: int, L: int, heads: int) -> ViTConfig:
@@ -122,13 +134,47 @@ class Preprocessing:
     crop: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        if self.resample not in RESAMPLING:
-            raise ValueError(f"resample must be one of {', '.join(RESAMPLING)}, got {self.resample!r}")
+        _check_one_of(RESAMPLING, self.resample, "resample")
+        _settle(self, "rescale", positive(self.rescale, "rescale"))
+        _settle(self, "mean", _channels(self.mean, "mean"))
+        _settle(self, "std", tuple(positive(s, "std") for s in _channels(self.std, "std")))
         if len(self.mean) != len(self.std):
             raise ValueError(f"mean has {len(self.mean)} channels and std {len(self.std)}; they must agree")
-        if not all(s > 0 for s in self.std):
-            raise ValueError(f"std must be positive in every channel, got {self.std}")
-        for name, value in (("resize", self.resize), ("crop", self.crop)):
-            sides = (value,) if isinstance(value, int) else value or (1,)
-            if not all(isinstance(side, int) and side > 0 for side in sides):
-                raise ValueError(f"{name} must be in whole positive pixels, got {value!r}")
+        alone = None if self.resize is None else index(self.resize)
+        _settle(self, "resize", _sides(self.resize, "resize") if alone is None else whole(alone, "resize"))
+        _settle(self, "crop", _sides(self.crop, "crop"))
+
+
+#: Beyond these, float32 has no number, or rounds it to 0.
+SMALLEST, LARGEST = 1e-30, 1e30
+
+
+def positive(value: object, name: str) -> float:
+    """The value as a float that float32 can multiply and divide by.  Raises ValueError."""
+    number = finite(value, name, " above 0")
+    if not SMALLEST <= number <= LARGEST:
+        raise ValueError(f"{name} must be positive, from {SMALLEST:g} to {LARGEST:g}, got {number!r}")
+    return number
+
+
+def _channels(values: object, name: str) -> tuple[float, ...]:
+    """One finite number a channel, out of any sequence of numbers."""
+    try:
+        numbers = () if isinstance(values, str | bytes) else tuple(values)
+    except Exception:  # no sequence
+        numbers = ()
+    if not numbers:
+        raise ValueError(f"{name} must hold one number a channel, got {brief(values)}")
+    out = tuple(finite(number, name) for number in numbers)
+    if any(abs(number) > LARGEST for number in out):
+        raise ValueError(f"{name} must hold numbers that float32 can hold, up to {LARGEST:g}, got {brief(values)}")
+    return out
+
+
+def _sides(value: object, name: str) -> tuple[int, int] | None:
+    """(height, width) in pixels, or None."""
+    if value is None:
+        return None
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise ValueError(f"{name} must be None or (height, width) in whole positive pixels, got {brief(value)}")
+    return whole(value[0], f"{name}'s height"), whole(value[1], f"{name}'s width")

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from vitbook.config import ViTConfig
+from vitbook.patches import check_token
 from vitbook.trace import Trace
 
 Map = Float[Tensor, "*batch rows columns"]
@@ -28,7 +29,9 @@ def attention_map(trace: Trace, layer: int, head: int, query: int = 0) -> Map:
 
 def readers_map(trace: Trace, layer: int, head: int, token: int = 0) -> Map:
     """Who reads token `token`: that column of A, on the grid of queries.  Columns of A need not sum to 1."""
-    return to_grid(trace.attention(layer, head)[..., token], trace.config)  # (..., N+1, N+1) -> (..., N+1), the readers
+    return to_grid(
+        trace.attention(layer, head)[..., check_token(token, trace.config)], trace.config
+    )  # (..., N+1, N+1) -> (..., N+1), the readers
 
 
 def rollout(trace: Trace) -> Float[Tensor, "*batch L N1 N1"]:
@@ -54,7 +57,7 @@ def entropy(A: Float[Tensor, "*lead tokens"]) -> Float[Tensor, "*lead"]:
 
 def patch_distances(config: ViTConfig) -> Float[Tensor, "N N"]:
     """Distance between patch centres in pixels, P times the distance on the grid."""
-    row, column = torch.meshgrid(torch.arange(config.rows), torch.arange(config.columns), indexing="ij")
+    row, column = torch.meshgrid(*(torch.arange(n, device="cpu") for n in (config.rows, config.columns)), indexing="ij")
     centre = torch.stack([row, column], -1).reshape(-1, 2).double() * config.P  # (rows, columns, 2) -> (N, 2)
     return torch.cdist(centre, centre).float()
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from vitbook.checks import told
 from vitbook.embed import embed, project_patches
 from vitbook.kernels import attend, transform  # to rounding those of `encoder`, where Eq. 2 and 3 can be read
 from vitbook.patches import cut
 from vitbook.readout import classify, represent
-from vitbook.trace import Trace
+from vitbook.trace import Trace, exactly
 from vitbook.weights import Weights, weights_of
 
 
-@torch.no_grad()  # nothing is trained here, and a graph for gradients would keep every A
 def run(weights: Weights, x: Tensor, mask: Tensor | None = None) -> Trace:
     """Eq. 1 to 4 on one preprocessed picture, or on a batch of them.
 
@@ -22,12 +22,19 @@ def run(weights: Weights, x: Tensor, mask: Tensor | None = None) -> Trace:
     mask (N+1, N+1), True where a query may read a key: None in ViT.
     Returns a `Trace` of everything on the way; of a batch, each of its tensors has the axis B in front.
     Raises ValueError when weights, x or mask is not that, or does not fit the others.
+    Where autocast is on, it is left out with a warning: a run has the precision of the weights.
     """
     weights = weights_of(weights)
     config = weights.config
     x = _checked(x, config).to(weights.E)
     mask = _checked_mask(mask, config, weights.E.device)
+    with exactly(x.device.type, say=True):
+        return _run(weights, x, mask)
 
+
+@torch.no_grad()  # nothing is trained here, and a graph for gradients would keep every A
+def _run(weights: Weights, x: Tensor, mask: Tensor | None) -> Trace:
+    config = weights.config
     x_p = cut(x, config.P)  # (..., N, P²C): the dots stand for the axis B of a batch, or for nothing
     embeddings = project_patches(x_p, weights.E, weights.b_E)  # (..., N, D)
     z = [embed(weights.x_class, embeddings, weights.E_pos)]  # Eq. 1: (..., N+1, D), and so it stays up to z_L
@@ -50,7 +57,8 @@ def run(weights: Weights, x: Tensor, mask: Tensor | None = None) -> Trace:
 def _checked(x: Tensor, config) -> Tensor:
     expected = (config.C, config.H, config.W)
     if not isinstance(x, Tensor):
-        raise ValueError(f"x must be a torch tensor (C, H, W) as preprocess returns it, got {type(x).__name__}")
+        hint = "preprocess(picture, checkpoint) makes one"
+        raise ValueError(f"x must be a torch tensor (C, H, W), got {told(x)}; {hint}")
     if tuple(x.shape[-3:]) != expected or x.ndim > 4:
         raise ValueError(
             f"this checkpoint takes x of shape {expected} (C, H, W), or a batch (B, {', '.join(map(str, expected))}), "
@@ -58,6 +66,7 @@ def _checked(x: Tensor, config) -> Tensor:
         )
     if not x.numel():
         raise ValueError(f"x holds no picture: a batch needs at least one, got shape {tuple(x.shape)}")
+    _check_dense(x, "x")
     if not x.is_floating_point() or not torch.isfinite(x).all():
         raise ValueError(
             f"x must hold finite floating-point numbers, got {x.dtype}; use vitbook.preprocess on a picture"
@@ -68,6 +77,16 @@ def _checked(x: Tensor, config) -> Tensor:
 def _checked_mask(mask: Tensor | None, config, device: torch.device) -> Tensor | None:
     if mask is None:
         return None
-    if mask.shape != (config.N + 1, config.N + 1):
-        raise ValueError(f"mask must have shape {(config.N + 1, config.N + 1)}, got {tuple(mask.shape)}")
+    shape = (config.N + 1, config.N + 1)
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool or tuple(mask.shape) != shape:
+        came = f"{mask.dtype} {tuple(mask.shape)}" if isinstance(mask, Tensor) else told(mask)
+        raise ValueError(f"mask must have shape {shape}, truth values in a torch tensor, or be None; got {came}")
+    _check_dense(mask, "mask")
     return mask.to(device)
+
+
+def _check_dense(tensor: Tensor, name: str) -> None:
+    if tensor.layout != torch.strided or tensor.is_meta:
+        raise ValueError(
+            f"{name} must be a dense tensor with numbers, got one of layout {tensor.layout} on {tensor.device}"
+        )

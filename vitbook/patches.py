@@ -8,6 +8,7 @@ from __future__ import annotations
 from jaxtyping import Float
 from torch import Tensor
 
+from vitbook.checks import whole
 from vitbook.config import ViTConfig
 
 
@@ -37,14 +38,16 @@ def assemble(x_p: Float[Tensor, "N P2C"], rows: int, columns: int, C: int = 3) -
 
 def token_of(row: int, column: int, config: ViTConfig) -> int:
     """(row, column) of the grid, both from 0 -> token."""
-    if not (0 <= row < config.rows and 0 <= column < config.columns):
+    note = f", since the {config.rows} x {config.columns} grid counts from 0"
+    row, column = whole(row, "row", 0, note=note), whole(column, "column", 0, note=note)
+    if row >= config.rows or column >= config.columns:
         raise ValueError(f"({row}, {column}) is outside the {config.rows} x {config.columns} grid, which counts from 0")
     return row * config.columns + column + 1  # + 1, since [class] comes first
 
 
 def place_of(token: int, config: ViTConfig) -> tuple[int, int]:
     """Token 1..N -> (row, column) of its patch.  Token 0 is [class] and has no place: ValueError."""
-    check_token(token, config)
+    token = check_token(token, config)
     if token == 0:
         raise ValueError("token 0 is [class]; it belongs to no patch and has no place in the grid")
     return divmod(token - 1, config.columns)
@@ -58,6 +61,7 @@ def box_of(token: int, config: ViTConfig) -> tuple[slice, slice]:
 
 def describe(token: int, config: ViTConfig) -> str:
     """Token -> words: '[class]' or 'patch 17 (row 1, column 3)'."""
+    token = check_token(token, config)
     if token == 0:
         return "[class]"
     row, column = place_of(token, config)
@@ -65,7 +69,5 @@ def describe(token: int, config: ViTConfig) -> str:
 
 
 def check_token(token: int, config: ViTConfig) -> int:
-    """The token itself, or a ValueError that says which tokens there are."""
-    if isinstance(token, bool) or not isinstance(token, int) or not 0 <= token <= config.N:
-        raise ValueError(f"token must be a whole number from 0 ([class]) to {config.N}, got {token!r}")
-    return token
+    """The token as an int, or a ValueError that says which tokens there are."""
+    return whole(token, "token (0 is [class])", 0, config.N)

@@ -8,8 +8,9 @@ from jaxtyping import Float
 from PIL import Image
 from torch import Tensor
 
+from vitbook.checks import part
 from vitbook.config import RESAMPLING, Preprocessing, ViTConfig
-from vitbook.pictures import load_picture
+from vitbook.pictures import MAX_PIXELS, load_picture
 
 
 def preprocess(picture, checkpoint) -> Float[Tensor, "C H W"]:
@@ -17,23 +18,28 @@ def preprocess(picture, checkpoint) -> Float[Tensor, "C H W"]:
 
     picture: whatever `load_picture` takes.  The steps and their constants are the checkpoint's: resize, crop, rescale to
     0..1, then (v - mean) / std per channel.  Returns float32.
-    Raises PictureError for a picture that cannot be read, ValueError where the checkpoint wants a size that its own
-    preprocessing does not make.
+    Raises PictureError for a picture that cannot be read, ValueError where checkpoint is none, or wants a size that its
+    own preprocessing does not make.
     """
-    return prepare(picture, checkpoint.preprocessing, checkpoint.config)
+    return prepare(picture, *_wants(checkpoint))
 
 
 def prepare(picture, how: Preprocessing, config: ViTConfig) -> Float[Tensor, "C H W"]:
     """`preprocess` where there is no checkpoint at hand, only its preprocessing and its sizes."""
-    pixels = np.asarray(_fitted(picture, how, config), np.float32)  # (H, W, 3), or (H, W) for one channel
-    x = torch.from_numpy(pixels.reshape(config.H, config.W, config.C) * np.float32(how.rescale)).permute(2, 0, 1)
-    mean, std = (torch.tensor(v, dtype=torch.float32).reshape(-1, 1, 1) for v in (how.mean, how.std))
+    pixels = np.asarray(_fitted(picture, how, config), np.float64)  # (H, W, 3), or (H, W) for one channel
+    scaled = (pixels.reshape(config.H, config.W, config.C) * how.rescale).astype(np.float32)
+    x = torch.from_numpy(scaled).permute(2, 0, 1)
+    mean, std = (torch.tensor(v, dtype=x.dtype, device=x.device).reshape(-1, 1, 1) for v in (how.mean, how.std))
     return ((x - mean) / std).contiguous()
 
 
 def seen(picture, checkpoint) -> Image.Image:
     """The resized and cropped picture, before it becomes numbers: exactly the pixels that the model sees."""
-    return _fitted(picture, checkpoint.preprocessing, checkpoint.config)
+    return _fitted(picture, *_wants(checkpoint))
+
+
+def _wants(checkpoint) -> tuple[Preprocessing, ViTConfig]:
+    return part(checkpoint, "preprocessing", Preprocessing), part(checkpoint, "config", ViTConfig)
 
 
 def _fitted(picture, how: Preprocessing, config: ViTConfig) -> Image.Image:
@@ -43,6 +49,11 @@ def _fitted(picture, how: Preprocessing, config: ViTConfig) -> Image.Image:
     elif config.C != 3:
         raise ValueError(f"this checkpoint takes C = {config.C} channels; a picture has 3 (or 1, as grey)")
     size, (left, top) = _geometry(picture.size, how)
+    if size[0] * size[1] > MAX_PIXELS:
+        raise ValueError(
+            f"resizing this picture of {picture.width} x {picture.height} pixels to a shortest edge of {how.resize} makes "
+            f"{size[0] * size[1]:,} pixels, more than {MAX_PIXELS:,}; cut a less narrow part out of it"
+        )
     resized = picture.resize(size, RESAMPLING.index(how.resample)) if how.resize is not None else picture
     if how.crop is not None:
         resized = resized.crop((left, top, left + how.crop[1], top + how.crop[0]))
@@ -67,7 +78,7 @@ def view_box(picture_size: tuple[int, int], how: Preprocessing) -> tuple[float, 
 
 def unnormalise(x: Float[Tensor, "C H W"], how: Preprocessing) -> np.ndarray:
     """x -> (H, W, C) uint8, the inverse of rescaling and normalising: the picture as the model saw it."""
-    mean, std = (torch.tensor(v, dtype=x.dtype).reshape(-1, 1, 1) for v in (how.mean, how.std))
+    mean, std = (torch.tensor(v, dtype=x.dtype, device=x.device).reshape(-1, 1, 1) for v in (how.mean, how.std))
     values = (x * std + mean) / how.rescale
     return values.round().clamp(0, 255).to(torch.uint8).permute(1, 2, 0).numpy()
 

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from vitbook.checks import whole
 from vitbook.encoder import layer_norm
 
 
@@ -26,7 +27,5 @@ def classify(
 
 def top(logits: Float[Tensor, "K"], k: int = 5) -> list[tuple[int, float]]:
     """The k most probable classes as (index from 0, softmax probability), best first; fewer where K < k."""
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}")
-    p, index = torch.softmax(logits, dim=0).topk(min(k, len(logits)))
+    p, index = torch.softmax(logits, dim=0).topk(min(whole(k, "k"), len(logits)))
     return list(zip(index.tolist(), p.tolist(), strict=True))

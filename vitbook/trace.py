@@ -6,14 +6,34 @@ so memory grows with N and not with N².
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 
 import torch
 from torch import Tensor
 
 from vitbook.attention import attention_weights
+from vitbook.checks import index, whole
 from vitbook.config import ViTConfig
 from vitbook.patches import check_token
+from vitbook.wording import brief
+
+COUNTED = " (counted as in the paper)"
+
+
+@contextmanager
+def exactly(device: str, say: bool = False) -> Iterator[None]:
+    """Compute in the types that the tensors have: autocast, which would round every product, is off inside.
+
+    device: the kind of device, "cpu" or "cuda".  say: warn where it was on.
+    """
+    if say and torch.is_autocast_enabled(device):
+        kind = torch.get_autocast_dtype(device)
+        warnings.warn(f"autocast is on, which would round every product to {kind}; it is left out here", stacklevel=4)
+    with torch.autocast(device, enabled=False):
+        yield
 
 
 # kw_only: in a row of a dozen tensors two could change places unseen
@@ -58,17 +78,19 @@ class Trace:
         layer, head: from 1; query: a token, from 0 = [class].  With a query and no head: (heads, N+1).
         Raises ValueError naming the range when a number is outside it.
         """
-        q, k = self.q[_counted("layer", layer, self.config.L) - 1], self.k[layer - 1]  # (..., heads, N+1, D_h)
+        l = whole(layer, "layer", 1, self.config.L, COUNTED) - 1
+        q, k = self.q[l], self.k[l]  # (..., heads, N+1, D_h)
         mask = self.mask
         # chosen before the product, so that one row costs N + 1 dot products and not their square
         if query is not None:
-            check_token(query, self.config)
+            query = check_token(query, self.config)
             q = q[..., query : query + 1, :]  # (..., heads, 1, D_h)
             mask = None if mask is None else mask[query : query + 1]
         if head is not None:
-            h = _counted("head", head, self.config.heads) - 1
+            h = whole(head, "head", 1, self.config.heads, COUNTED) - 1
             q, k = q[..., h, :, :], k[..., h, :, :]  # (..., N+1, D_h)
-        A = attention_weights(q, k, mask)
+        with exactly(q.device.type):
+            A = attention_weights(q, k, mask)
         return A if query is None else A.squeeze(-2)  # (..., 1, N+1) -> (..., N+1)
 
     def picture(self, i: int) -> Trace:
@@ -78,8 +100,7 @@ class Trace:
         """
         if self.B is None:
             raise ValueError("this is the trace of one picture already; only that of a batch (B, C, H, W) has others")
-        if isinstance(i, bool) or not isinstance(i, int) or not 0 <= i < self.B:
-            raise ValueError(f"picture must be a whole number from 0 to {self.B - 1}, got {i!r}")
+        i = whole(i, "picture", 0, self.B - 1)
         parts = self._parts().items()
         return replace(self, **{name: [t[i] for t in p] if isinstance(p, list) else p[i] for name, p in parts})
 
@@ -92,8 +113,10 @@ class Trace:
         return out
 
     def __getitem__(self, key: str | tuple[str, int]) -> Tensor:
-        if key not in self.keys():
-            raise KeyError(f'no {key!r} in this trace; it has {", ".join(self._parts())}, and ("z", 3) is z_3')
+        letter, layer = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
+        key = letter if layer is None else (letter, index(layer))
+        if not isinstance(letter, str) or key not in self.keys():
+            raise KeyError(f'no {brief(key)} in this trace; it has {", ".join(self._parts())}, and ("z", 3) is z_3')
         name, layer = key if isinstance(key, tuple) else (key, None)
         return getattr(self, name) if layer is None else getattr(self, name)[layer - self.config.L - 1]
 
@@ -119,9 +142,3 @@ class Trace:
         rows = "".join(f"<tr><td><code>{n}</code></td><td>{shape}</td></tr>" for n, shape in self.shapes().items())
         said = repr(self).strip("<>")  # letters and numbers of ours only, so nothing in it needs escaping
         return f"<table><caption>{said}</caption><tr><th>name</th><th>shape</th></tr>{rows}</table>"
-
-
-def _counted(what: str, number: int, last: int) -> int:
-    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= last:
-        raise ValueError(f"{what} must be a whole number from 1 to {last} (counted as in the paper), got {number!r}")
-    return number

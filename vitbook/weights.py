@@ -12,7 +12,9 @@ from dataclasses import dataclass, fields, replace
 import torch
 from torch import Tensor
 
+from vitbook.checks import first, told
 from vitbook.config import ViTConfig
+from vitbook.wording import brief, one_line
 
 
 # eq=False: == of tensors is a tensor, no answer.  repr=False: theirs would fill pages.
@@ -77,12 +79,20 @@ class Weights:
     b_head: Tensor | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.config, ViTConfig):
+            raise ValueError(f"config must be a ViTConfig, got {told(self.config)}")
+        if not isinstance(self.layers, tuple | list) or not all(isinstance(each, LayerWeights) for each in self.layers):
+            raise ValueError(f"layers must be a tuple of LayerWeights, got {told(self.layers)}")
         if len(self.layers) != self.config.L:
             raise ValueError(f"the config says L = {self.config.L} layers, the weights hold {len(self.layers)}")
         if (self.W_head is None) != (self.b_head is None):
             raise ValueError("a head needs both W_head and b_head, or neither")
-        expected = self.shapes()
         # checked once and here, so that no step of the model has to
+        for name, tensor in self.named():
+            if not isinstance(tensor, Tensor) or not tensor.is_floating_point() or tensor.is_meta:
+                came = f"{tensor.dtype} on {tensor.device}" if isinstance(tensor, Tensor) else told(tensor)
+                raise ValueError(f"{name} must be a torch tensor of floating-point numbers, got {came}")
+        expected = self.shapes()
         for name, tensor in self.named():
             if tuple(tensor.shape) != expected[name]:
                 raise ValueError(f"{name} must have shape {expected[name]}, got {tuple(tensor.shape)}")
@@ -111,10 +121,24 @@ class Weights:
                 yield name, getattr(self, name)
 
     def to(self, where: torch.dtype | torch.device | str) -> Weights:
-        """The same numbers in another floating-point type (torch.float64), or on another device ("cuda", "mps", "cpu")."""
+        """The same numbers in another floating-point type (torch.float64), or on another device ("cuda", "mps", "cpu").
+
+        Raises ValueError for a type that holds no fractions, and for a device that is not here.
+        """
+        if (
+            not isinstance(where, torch.dtype | torch.device | str)
+            or getattr(where, "is_floating_point", True) is False
+        ):
+            raise ValueError(
+                f"weights go to a floating-point type such as torch.float64 or a device, got {told(where)}"
+            )
         # a tensor that is there already is taken as it is, so that a second call costs nothing
-        layers = tuple(replace(layer, **_moved(layer, where)) for layer in self.layers)
-        return replace(self, layers=layers, **_moved(self, where))
+        try:
+            layers = tuple(replace(layer, **_moved(layer, where)) for layer in self.layers)
+            moved = _moved(self, where)
+        except (RuntimeError, AssertionError, NotImplementedError) as error:  # no such device, or not in this PyTorch
+            raise ValueError(f"weights cannot go to {brief(where)}: {one_line(str(error), 120)}") from None
+        return replace(self, layers=layers, **moved)
 
     def __repr__(self) -> str:
         c, head = self.config, "no head" if self.K is None else f"{self.K} classes"
@@ -144,7 +168,8 @@ def weights_of(model) -> Weights:
     found = getattr(model, "weights", model)
     if not isinstance(found, Weights):
         raise ValueError(
-            f"expected a checkpoint, as load_checkpoint returns it, or its Weights, got {type(model).__name__}"
+            f"expected a checkpoint, as load_checkpoint returns it, or its Weights, got {type(model).__name__}: "
+            f"{brief(model)}{first(model)}"
         )
     return found
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
+from vitbook.checks import finite, whole
 from vitbook.exercises.grading import SECONDS, grade
 from vitbook.exercises.record import Exercise
 from vitbook.exercises.report import Report
@@ -24,15 +25,17 @@ class Grader:
     def __call__(self, function: Any, *, seconds: float = SECONDS, seed: int = 0) -> Report:
         """Run your function on fixed and random cases and say what came of it.
 
-        seconds: time for all cases together; seed: another number draws other random cases.
+        seconds: time for all cases together; seed: another whole number from 0 draws other random cases.
+        Raises ValueError for a time that is no positive number, or another seed.
         """
-        return grade(self.exercise, function, seconds=seconds, seed=seed)
+        if finite(seconds, "seconds", " above 0") <= 0:
+            raise ValueError(f"seconds must be a finite number above 0, got {seconds!r}")
+        return grade(self.exercise, function, seconds=float(seconds), seed=whole(seed, "seed", 0))
 
     def hint(self, number: int | None = None) -> None:
         """Print the next hint, or the one of that number (from 1)."""
         hints = self.exercise.hints
-        if number is not None and number not in range(1, len(hints) + 1):
-            raise ValueError(f"{self.exercise.name} has hints 1 to {len(hints)}, got {number!r}")
+        number = None if number is None else whole(number, f"the hint of {self.exercise.name}", 1, len(hints))
         self._shown = number or min(self._shown + 1, len(hints))
         print(f"Hint {self._shown} of {len(hints)}: {hints[self._shown - 1]}")
 
@@ -64,6 +67,12 @@ class Check:
         near = difflib.get_close_matches(name, self._graders, n=1)
         hint = f"did you mean {near[0]}?" if near else "type check. and Tab, or look at check, to see all of them"
         raise AttributeError(f"there is no exercise {name!r}; {hint}")
+
+    def __call__(self, *_: Any, **__: Any) -> Report:
+        """Raise TypeError: each exercise has a check of its own."""
+        raise TypeError(
+            "each exercise has a check of its own: check.softmax(your_function); look at check to see all of them"
+        )
 
     def __dir__(self) -> list[str]:
         return sorted(self._graders)

@@ -20,6 +20,7 @@ from vitbook.exercises.telling import error_words, is_empty, sentence, traceback
 SECONDS = 10.0  # for all cases of one check together; the solutions need well under one
 
 
+@np.errstate(all="ignore")  # what the reader has told NumPy about overflow is no part of the task
 def grade(exercise: Exercise, function: Any, seconds: float = SECONDS, seed: int = 0) -> Report:
     """Run the function on every case; report that it passed, or the first case that failed and why.
 

@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from vitbook.wording import brief
+
 FILE = Path(__file__).with_name("published.toml")
 
 #: Units of the last printed digit that a number computed here may be away: half of one for the rounding in print, and a
@@ -103,9 +105,11 @@ def published(name: str) -> Entry:
     Raises KeyError naming the closest names there are.
     """
     known = entries()
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4)
-        raise KeyError(f"no published number {name!r}; " + (f"close: {', '.join(near)}" if near else "see entries()"))
+        raise KeyError(
+            f"no published number {brief(name)}; " + (f"close: {', '.join(near)}" if near else "see entries()")
+        )
     return known[name]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from vitbook.checks import part
 from vitbook.config import VARIANTS
 from vitbook.ledger.publications import NOISE, UNITS, Entry, Token, cats, documents, entries, joined, needs
 
@@ -104,10 +105,13 @@ def read_ledger(checkpoint=None, picture=None) -> Ledger:
     Rows of the published run of ViT-B/16 are judged only on a checkpoint of the same sizes and on the picture of the two
     cats; elsewhere their verdict says what is lacking.  Verdicts: agrees (to the printed digits), differs, erratum (the
     printed number is wrong and ours is the right one), and those that begin with "needs".
-    Raises PictureError for a picture that cannot be read.
+    Raises PictureError for a picture that cannot be read, ValueError for a checkpoint that is none.
     """
     from vitbook.ledger.measure import Here
+    from vitbook.weights import Weights
 
+    if checkpoint is not None:
+        part(checkpoint, "weights", Weights)
     picture = None if picture is None else _upright(picture)
     here = Here(checkpoint, picture)
     present = _present(here)

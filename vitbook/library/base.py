@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from vitbook.checks import told
 from vitbook.config import Preprocessing, ViTConfig
 from vitbook.readout import top
 from vitbook.weights import Weights
@@ -59,10 +60,10 @@ class Checkpoint:
             raise ValueError(
                 "this checkpoint has no classification head, so there are no classes to rank; read y instead"
             )
-        if logits.shape != (self.weights.K,):
+        if not isinstance(logits, Tensor) or logits.shape != (self.weights.K,):
+            came = tuple(logits.shape) if isinstance(logits, Tensor) else told(logits)
             raise ValueError(
-                f"logits must have shape (K,) = ({self.weights.K},), got {tuple(logits.shape)}; "
-                "of a batch, take trace.picture(i).logits"
+                f"logits must have shape (K,) = ({self.weights.K},), got {came}; of a batch, take trace.picture(i).logits"
             )
         labels = self.labels or [""] * len(logits)
         return [(one_line(labels[i]) or f"class {i}", p) for i, p in top(logits, k)]
@@ -85,7 +86,10 @@ def quiet() -> Iterator[None]:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        with warnings.catch_warnings():
+        with (
+            warnings.catch_warnings(),
+            torch.device("cpu"),
+        ):  # whatever a reader's default is, weights are read on the CPU
             warnings.simplefilter("ignore")
             yield
     finally:

@@ -7,12 +7,15 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import torch
+
+from vitbook.checks import flag
 from vitbook.library.base import Checkpoint
 from vitbook.library.embedded import load_embedded
-from vitbook.library.errors import CheckpointError, brief, reason
+from vitbook.library.errors import CheckpointError, reason
 from vitbook.library.folder import load_folder
 from vitbook.library.hub import EMBEDDED, HUB, REFERENCE, choose, snapshot
-from vitbook.wording import one_line
+from vitbook.wording import brief, one_line
 
 __all__ = ["Checkpoint", "CheckpointError", "choose", "load_checkpoint"]
 
@@ -34,9 +37,14 @@ def load_checkpoint(
     """
     chosen, why = source, ""
     try:
+        allow_pickle, rounded = flag(allow_pickle, "allow_pickle"), flag(rounded, "rounded")
+    except ValueError as error:
+        raise CheckpointError(str(error)) from None
+    try:
         if source is None:
             chosen, why = choose()
-        return _load(chosen, allow_pickle, rounded)
+        with torch.device("cpu"):  # whatever a reader's default is
+            return _load(chosen, allow_pickle, rounded)
     except CheckpointError as error:
         raise CheckpointError(f"{error} ({why})" if why else str(error)) from None
     except OSError as error:

@@ -17,7 +17,7 @@ from vitbook.library.machine import existing, installed, numbers, short, try_imp
 OK, NOTE, BROKEN = "ok", "note", "broken"
 #: Package -> oldest version that the book can work with.
 NEEDED = {
-    "torch": (2, 1),
+    "torch": (2, 4),
     "transformers": (5, 9),
     "safetensors": (0, 4),
     "huggingface_hub": (1, 0),
@@ -148,6 +148,11 @@ def check_caches() -> Iterator[Finding]:
             yield Finding(NOTE, f"{short(folder)} has {free / 1e6:,.0f} MB left, the reference needs 346 MB", todo)
         else:
             yield Finding(OK, f"{short(folder)} can be written to, {free / 1e9:,.1f} GB free")
+    if not Path(constants.HF_HUB_CACHE).is_absolute():
+        what = (
+            f"this user has no home folder: the hub's cache would be {constants.HF_HUB_CACHE!r} below where one stands"
+        )
+        yield Finding(NOTE, what, "set $HOME, or $HF_HOME, to a folder that you may write to")
     if constants.HF_HUB_OFFLINE:
         yield Finding(NOTE, "HF_HUB_OFFLINE is set: fetch will not download", "unset it to allow downloads")
     yield from _cached_reference()

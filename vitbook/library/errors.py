@@ -6,6 +6,8 @@ import errno
 import re
 from pathlib import Path
 
+from vitbook.wording import one_line
+
 REINSTALL = "run 'make install', or 'python -m pip install -r requirements.txt'"
 ROOM_IS_SHORT = "make room on that disk, then run it again"
 ELSEWHERE = "make it yours, or copy the book to a folder that you may write to"
@@ -21,13 +23,13 @@ WRITING = {
 
 
 class CheckpointError(ValueError):
-    """A checkpoint cannot be used; the message says what came, what was expected and what to do."""
+    """A checkpoint cannot be used; the message says what came, what was expected and what to do.
 
+    One line, whatever stands in the files that it quotes: no line ends, and nothing that a terminal obeys.
+    """
 
-def brief(value: object, limit: int = 60) -> str:
-    """A value as an error message can show it, cut where it grows long."""
-    text = repr(value)
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+    def __init__(self, message: object) -> None:
+        super().__init__(one_line(str(message), 2000))
 
 
 def some(names: list[str]) -> str:
@@ -39,7 +41,9 @@ def reason(error: BaseException) -> str:
     """The first line of an error, without paths."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    first = re.sub(r"^\[Errno -?\d+\] ", "", (str(error) or type(error).__name__).splitlines()[0])
+    lines = (str(error) or type(error).__name__).splitlines()
+    # a line that ends in a colon announces the next one, where the reason stands
+    first = re.sub(r"^\[Errno -?\d+\] ", "", " ".join(lines[: 2 if lines[0].endswith(":") else 1]))
     return first if len(first) <= 160 else first[:157] + "..."
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from vitbook.library.errors import CheckpointError, brief, reason
+from vitbook.library.errors import CheckpointError, reason
+from vitbook.wording import brief
 
 SAFE, PICKLE = "model.safetensors", "pytorch_model.bin"
 INDEX = ".index.json"
-FLOATS = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 ELSEWHERE = {
     "tf_model.h5": "TensorFlow",
     "flax_model.msgpack": "Flax",
@@ -63,17 +63,9 @@ def find_weights(folder: Path, allow_pickle: bool) -> tuple[Path, bool]:
 
 
 def read_tensors(path: Path, pickled: bool) -> dict[str, Tensor]:
-    """Name -> tensor, from one file or from the shards that an index names.  Only floating-point tensors come out."""
+    """Name -> tensor of any type, from one file or from the shards that an index names."""
     read = _read_pickle if pickled else _read_safetensors
-    tensors = _read_shards(path, read) if path.name.endswith(INDEX) else read(path)
-    for name, tensor in tensors.items():
-        if tensor.dtype not in FLOATS:
-            kind = str(tensor.dtype).removeprefix("torch.")
-            raise CheckpointError(
-                f"{name} in {path.name} is stored as {kind}; expected float16, bfloat16, float32 or float64 "
-                "(a quantised model has to be turned back first)"
-            )
-    return tensors
+    return _read_shards(path, read) if path.name.endswith(INDEX) else read(path)
 
 
 def _read_safetensors(path: Path) -> dict[str, Tensor]:
@@ -99,6 +91,10 @@ def _read_pickle(path: Path) -> dict[str, Tensor]:
     if not isinstance(value, dict):
         raise CheckpointError(
             f"{path.name} must hold a dictionary of names and tensors, it holds a {type(value).__name__}"
+        )
+    if inner := [name for name in ("state_dict", "model", "model_state_dict") if isinstance(value.get(name), dict)]:
+        raise CheckpointError(
+            f"{path.name} is what a training saved: the weights are inside, under {inner[0]!r}; save that alone"
         )
     if odd := [name for name, tensor in value.items() if not (isinstance(name, str) and _is_plain(tensor))]:
         raise CheckpointError(f"{path.name} must hold names and dense tensors only; {brief(odd[0])} is something else")

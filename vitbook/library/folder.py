@@ -10,14 +10,16 @@ from torch import Tensor
 from vitbook.config import ViTConfig
 from vitbook.library import names
 from vitbook.library.base import Checkpoint, eager, quiet
+from vitbook.library.diagnosis import refuse_other_names
 from vitbook.library.errors import CheckpointError, reason, some
 from vitbook.library.files import find_weights, listing, read_json, read_tensors
-from vitbook.library.processor import read_preprocessing
+from vitbook.library.processor import WITHOUT_A_FILE, defaults_for, preprocessing_of
 from vitbook.library.settings import read_labels, refuse_other_families, vit_config
-from vitbook.wording import one_line
+from vitbook.wording import brief, one_line
 
-CONFIG, PREPROCESSOR, PROCESSOR = "config.json", "preprocessor_config.json", "processor_config.json"
+CONFIG = "config.json"
 ADAPTER = "adapter_config.json"
+FLOATS = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 
 
 def load_folder(folder: Path, name: str, source: str, allow_pickle: bool = False) -> Checkpoint:
@@ -38,20 +40,20 @@ def _load(folder: Path, name: str, source: str, allow_pickle: bool) -> Checkpoin
     _check_folder(folder)
     raw = read_json(folder / CONFIG)
     refuse_other_families(raw)
-    config = vit_config(raw)
+    config = _config(raw)
     path, pickled = find_weights(folder, allow_pickle)
     tensors = read_tensors(path, pickled)
-    state, unused = _sort_out(tensors)
+    refuse_other_names(tensors)
+    state, places, unused = _sort_out(tensors)
     K = _count_classes(state)
-    _check(state, config, K, list(tensors))
-    raw_preprocessing = _read_preprocessor(folder)
-    preprocessing = read_preprocessing(raw_preprocessing, config)
+    _check(state, config, K, places)
+    preprocessing = preprocessing_of(folder, raw, config)
     labels = None if K is None else read_labels(raw, K)
-    notes = [*_notes(raw, state, unused, labels), *([] if raw_preprocessing else [DEFAULT_PREPROCESSING])]
+    notes = [*_notes(raw, state, unused, labels), *([WITHOUT_A_FILE] if preprocessing is None else [])]
     del tensors  # so that `state` holds the only copy, which is emptied on the way
     return Checkpoint(
         weights=_weights(state, config),
-        preprocessing=preprocessing,
+        preprocessing=preprocessing or defaults_for(config),
         labels=labels,
         name=name,
         source=source,
@@ -78,16 +80,36 @@ def _check_folder(folder: Path) -> None:
         )
 
 
-def _sort_out(tensors: dict[str, Tensor]) -> tuple[dict[str, Tensor], list[str]]:
-    """New name -> tensor, and what was laid aside because Eq. 1 to 4 do not use it."""
+def _config(raw: dict) -> ViTConfig:
+    try:
+        return vit_config(raw)
+    except ValueError as error:
+        raise CheckpointError(f"{CONFIG}: {error}") from None
+
+
+def _sort_out(tensors: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str], list[str]]:
+    """New name -> tensor; new name -> name in the file; what was laid aside because Eq. 1 to 4 do not use it."""
+    places = names.new_names(tensors)
     state, unused = {}, {}
-    for new, key in names.new_names(tensors).items():
+    for new, key in places.items():
         what = next((what for start, what in names.UNUSED.items() if new.startswith(start)), None)
-        if what is None:
-            state[new] = tensors[key]
-        else:
+        is_count = not (tensors[key].is_floating_point() or tensors[key].is_complex())
+        if is_count and not names.is_ours(new):
+            what = f"a buffer of whole numbers ({brief(key)})"
+        if what is not None:
             unused[what] = None
-    return state, list(unused)
+        elif tensors[key].dtype not in FLOATS:
+            raise CheckpointError(
+                f"{brief(key, 90)} is stored as {_named(tensors[key].dtype)}; expected float16, bfloat16, float32 or float64 "
+                "(a quantised model has to be turned back to floats first)"
+            )
+        else:
+            state[new] = tensors[key]
+    return state, places, list(unused)
+
+
+def _named(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
 def _count_classes(state: dict[str, Tensor]) -> int | None:
@@ -100,11 +122,11 @@ def _count_classes(state: dict[str, Tensor]) -> int | None:
     return K
 
 
-def _check(state: dict[str, Tensor], config: ViTConfig, K: int | None, keys: list[str]) -> None:
-    """Every tensor that Eq. 1 to 4 need, none besides, of the right shape, and finite."""
+def _check(state: dict[str, Tensor], config: ViTConfig, K: int | None, places: dict[str, str]) -> None:
+    """Every tensor that Eq. 1 to 4 need, none besides, of the right shape, and finite.  places: new name -> name in the file."""
 
     def told(these: list[str]) -> str:
-        return some([names.as_in_files(key, keys) for key in these])
+        return some([places.get(key) or names.as_in_files(key, places.values()) for key in these])
 
     if (found := names.count_layers(state)) != config.L:
         raise CheckpointError(f"{CONFIG} says {config.L} layers (num_hidden_layers), but the weights hold {found}")
@@ -115,11 +137,7 @@ def _check(state: dict[str, Tensor], config: ViTConfig, K: int | None, keys: lis
             f"or correct {CONFIG} if it promises what was never there"
         )
     if extra := [key for key in state if key not in expected]:
-        telling = next((what for sign, what in names.TELLTALE.items() if any(sign in key for key in extra)), None)
-        raise CheckpointError(
-            f"the weights hold {told(extra)}, which a plain ViT with this {CONFIG} does not have"
-            + (f"; it looks like {telling}" if telling else "")
-        )
+        raise CheckpointError(f"the weights hold {told(extra)}, which a plain ViT with this {CONFIG} does not have")
     for key, shape in expected.items():
         if (came := tuple(state[key].shape)) != shape:
             raise CheckpointError(
@@ -134,22 +152,6 @@ def _weights(state: dict[str, Tensor], config: ViTConfig):
         return names.to_weights(state, config)
     except ValueError as error:  # a float64 number that float32 cannot hold
         raise CheckpointError(f"taken to float32, {error}") from None
-
-
-def _read_preprocessor(folder: Path) -> dict | None:
-    """What stands in preprocessor_config.json, or under image_processor in a processor_config.json."""
-    if (folder / PREPROCESSOR).exists():
-        return read_json(folder / PREPROCESSOR)
-    if (folder / PROCESSOR).exists():
-        part = read_json(folder / PROCESSOR).get("image_processor")
-        return part if isinstance(part, dict) else None
-    return None
-
-
-DEFAULT_PREPROCESSING = (
-    f"it has no {PREPROCESSOR}; the defaults documented for ViT are used: a straight resize to the model's own picture "
-    "size, bilinear, mean and standard deviation 0.5"
-)
 
 
 def _notes(raw: dict, state: dict[str, Tensor], unused: list[str], labels: tuple[str, ...] | None) -> list[str]:
@@ -168,7 +170,7 @@ def _notes(raw: dict, state: dict[str, Tensor], unused: list[str], labels: tuple
         out.append(f"it was trained for {task[:40]}, so a softmax over its logits is not what it learned")
     if raw.get("auto_map"):
         out.append("it names code of its own (auto_map), which is never run: it is read as a plain ViT")
-    dtypes = sorted({str(tensor.dtype).removeprefix("torch.") for tensor in state.values()})
+    dtypes = sorted({_named(tensor.dtype) for tensor in state.values()})
     if dtypes != ["float32"]:
         out.append(f"its numbers are stored as {' and '.join(dtypes)}; here they are float32")
     return out
@@ -195,12 +197,14 @@ def _witness(folder: Path, raw: dict, head: bool, pickled: bool):
         from transformers import ViTConfig as LibraryConfig
         from transformers import ViTForImageClassification, ViTModel
 
+        # how it hands results over is no part of the model
+        settings = {key: value for key, value in raw.items() if key != "use_return_dict"} | {"return_dict": True}
         kind, options = (ViTForImageClassification, {}) if head else (ViTModel, {"add_pooling_layer": False})
         try:
             with quiet():
                 model = kind.from_pretrained(
                     folder,
-                    config=LibraryConfig.from_dict(dict(raw)),
+                    config=LibraryConfig.from_dict(settings),
                     attn_implementation=eager(dtype),
                     dtype=torch.float32,
                     local_files_only=True,

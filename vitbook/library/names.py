@@ -62,15 +62,6 @@ UNUSED = {
     "embeddings.mask_token": "a mask token, used only in masked pre-training",
     "decoder.": "a decoder, used only in masked pre-training",
 }
-#: What a tensor that does not belong gives away about where the file came from.
-TELLTALE = {
-    "distillation": "a distillation token (DeiT)",
-    "register": "register tokens (DINOv2 with registers)",
-    "layer_scale": "LayerScale (DINOv2)",
-    "lora_": "a LoRA adapter; merge it into the model first",
-    "relative_position": "relative positions (BEiT)",
-    "blocks.": "timm's names; convert it to the Hugging Face format first",
-}
 
 
 def new_name(key: str) -> str:
@@ -105,6 +96,12 @@ def as_in_files(name: str, keys: Iterable[str]) -> str:
 def layer_name(l: int, letter: str) -> str:
     """The new name of a tensor of layer l, counted from 1; the files count from 0."""
     return f"layers.{l - 1}.{LAYER[letter]}"
+
+
+def is_ours(new: str) -> bool:
+    """Whether a new name is that of a tensor which Eq. 1 to 4 use, in any layer."""
+    inside = new.split(".", 2)[-1] if new.startswith("layers.") else None
+    return inside in LAYER.values() or new in (*OUTSIDE.values(), *HEAD.values())
 
 
 def expected_shapes(config: ViTConfig, K: int | None) -> dict[str, tuple[int, ...]]:

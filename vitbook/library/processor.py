@@ -1,123 +1,187 @@
-"""What preprocessor_config.json says about pictures. A step that this book does not take is refused by name.
+"""What a processor's file says about pictures, read as transformers reads it. What is not read is refused by name.
 
-Where a setting is absent, the default that transformers documents for ViT holds, as it does when transformers loads it.
+A key that is absent has the default of the processor's class. A key that is null does not: transformers then takes the
+null itself, which switches a step off.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from vitbook.config import RESAMPLING, Preprocessing, ViTConfig
-from vitbook.library.errors import CheckpointError, brief
-from vitbook.library.settings import finite, is_size
+from vitbook.checks import finite, flag, whole
+from vitbook.config import RESAMPLING, Preprocessing, ViTConfig, positive
+from vitbook.library.errors import CheckpointError
+from vitbook.library.files import read_json
+from vitbook.wording import brief
 
-FILE = "preprocessor_config.json"
-FLAGS = {"do_resize": True, "do_center_crop": False, "do_rescale": True, "do_normalize": True}
-HARMLESS = {"do_convert_rgb", "do_reduce_labels"}
-UNKNOWN_STEPS = ("crop_pct", "pad_size", "size_divisor", "ensure_multiple_of", "rescale_offset")
-PLAIN = {None, "ViTImageProcessor", "ViTFeatureExtractor", "ViTImageProcessorFast", "ViTImageProcessorPil"}
-NEEDED = ("size", "resample", "image_mean", "image_std", "do_center_crop")
+PREPROCESSOR, PROCESSOR = "preprocessor_config.json", "processor_config.json"
+_224, _256 = ({"height": side, "width": side} for side in (224, 256))
+#: What ViT's own processor does where its file is silent, and with it every other one, except for what `CLASSES` says.
+ABSENT: dict[str, Any] = {
+    "do_resize": True,
+    "size": _224,
+    "default_to_square": True,
+    "resample": 2,
+    "do_center_crop": None,
+    "crop_size": None,
+    "do_rescale": True,
+    "rescale_factor": 1 / 255,
+    "do_normalize": True,
+    "image_mean": [0.5, 0.5, 0.5],
+    "image_std": [0.5, 0.5, 0.5],
+    "do_convert_rgb": None,
+}
+_CLIP = {
+    "size": {"shortest_edge": 224},
+    "default_to_square": False,
+    "resample": 3,
+    "do_center_crop": True,
+    "crop_size": _224,
+    "image_mean": [0.48145466, 0.4578275, 0.40821073],
+    "image_std": [0.26862954, 0.26130258, 0.27577711],
+    "do_convert_rgb": True,
+}
+#: The processors whose steps are resize, crop, rescale and normalise, in this order and no other.
+CLASSES: dict[str, dict[str, Any]] = {
+    "ViTImageProcessor": {},
+    "DeiTImageProcessor": {"size": _256, "resample": 3, "do_center_crop": True, "crop_size": _224},
+    "BitImageProcessor": _CLIP,
+    "CLIPImageProcessor": _CLIP,
+    "SiglipImageProcessor": {"default_to_square": False, "resample": 3, "do_convert_rgb": True},
+}
+#: Keys that change no pixel, whatever stands there; and keys with the values that change none.
+HARMLESS = set(
+    "image_processor_type feature_extractor_type processor_class _processor_class _valid_processor_keys "
+    "_valid_kwargs_names device disable_grouping do_reduce_labels image_seq_length pad_size return_tensors".split()
+)
+WITHOUT_EFFECT = {"data_format": "channels_first"}
+#: The note of a checkpoint whose processor is not described.
+WITHOUT_A_FILE = (
+    f"it has no {PREPROCESSOR}; the defaults documented for ViT are used: a straight resize to the model's own picture "
+    "size, bilinear, mean and standard deviation 0.5"
+)
 
 
-def read_preprocessing(raw: dict | None, config: ViTConfig) -> Preprocessing:
-    """The steps from picture to x.  raw: preprocessor_config.json, or None for the defaults documented for ViT.
-
-    Raises CheckpointError naming every setting that this book cannot follow, or that contradicts the model.
-    """
-    raw = {} if raw is None else raw
-    square_by_default = _check_processor(raw)
-    do_resize, do_center_crop, do_rescale, do_normalize = (_flag(raw, name, default) for name, default in FLAGS.items())
-    size = _read_size(raw, "size", square_by_default) if "size" in raw else (config.H, config.W)
-    resize = size if do_resize else None
-    crop = None
-    if do_center_crop:
-        crop = _fixed("crop_size", _read_size(raw, "crop_size", True) if "crop_size" in raw else size)
-    comes_out = crop or (None if resize is None else _fixed("size", resize))
-    if comes_out not in (None, (config.H, config.W)):
-        raise CheckpointError(
-            f"{FILE} makes pictures of {comes_out[0]} x {comes_out[1]} pixels, but config.json says that "
-            f"the model takes {config.H} x {config.W}; one of the two files belongs to another checkpoint"
-        )
-    mean, std = (0.0,) * config.C, (1.0,) * config.C  # leave every number as it is
-    if do_normalize:
-        mean, std = (_statistic(raw, name, config.C) for name in ("image_mean", "image_std"))
+def preprocessing_of(folder: Path, raw: dict, config: ViTConfig) -> Preprocessing | None:
+    """What the processor's file says, or None where there is none."""
+    file, said = _read_preprocessor(folder)
+    if said is None:
+        return None
+    if not (said.get("image_processor_type") or said.get("feature_extractor_type")):  # then config.json may name it
+        said = said | {"image_processor_type": raw.get("image_processor_type")}
     try:
-        return Preprocessing(
-            resize=resize,
-            mean=mean,
-            std=std,
-            resample=_resampling(raw),
-            rescale=finite(raw.get("rescale_factor", 1 / 255), f"{FILE}: rescale_factor") if do_rescale else 1.0,
-            crop=crop,
-        )
-    except CheckpointError:
-        raise
+        return read_preprocessing(said, config)
     except ValueError as error:
-        raise CheckpointError(f"{FILE}: {error}") from None
+        raise CheckpointError(f"{file}: {error}") from None
 
 
-def _check_processor(raw: dict) -> bool:
-    """Refuse steps that we do not take; say whether a size given as one number means a square."""
-    kind = raw.get("image_processor_type", raw.get("feature_extractor_type"))
-    plain = kind in PLAIN if isinstance(kind, str | None) else False
-    if not plain and (absent := [name for name in NEEDED if name not in raw]):
-        raise CheckpointError(
-            f"{FILE} is for {brief(kind)}, whose defaults differ from ViT's, and does not say {', '.join(absent)}"
-        )
-    odd = [name for name in raw if name.startswith("do_") and raw[name] and name not in FLAGS and name not in HARMLESS]
-    odd += [name for name in UNKNOWN_STEPS if raw.get(name) is not None]
-    if odd:
-        raise CheckpointError(f"{FILE} asks for {', '.join(odd)}, steps that this book does not take")
+def _read_preprocessor(folder: Path) -> tuple[str, dict | None]:
+    """The file that transformers would take, and what it says: image_processor in processor_config.json goes first."""
+    if (folder / PROCESSOR).exists() and (part := read_json(folder / PROCESSOR).get("image_processor")) is not None:
+        if not isinstance(part, dict):
+            raise CheckpointError(f"{PROCESSOR}: image_processor must be an object of settings, got {brief(part)}")
+        return PROCESSOR, part
+    return PREPROCESSOR, read_json(folder / PREPROCESSOR) if (folder / PREPROCESSOR).exists() else None
+
+
+def read_preprocessing(raw: dict, config: ViTConfig) -> Preprocessing:
+    """The steps from picture to x.  raw: what the processor's file says.
+
+    Raises ValueError naming every setting that this book cannot follow, or that contradicts the model.
+    """
+    kind = _class_of(raw)
+    said = ABSENT | CLASSES[kind] | raw
+    _refuse_other_keys(said)
+    steps = {name: said[name] is not None and flag(said[name], name) for name in ABSENT if name.startswith("do_")}
+    resize = _size(said["size"], "size", said["default_to_square"]) if steps["do_resize"] else None
+    crop = _size(said["crop_size"], "crop_size", True) if steps["do_center_crop"] else None
+    decides = "size" if crop is None else "crop_size"
+    origin = decides if decides in raw else f"{decides}, as {kind} has it where the file says nothing"
+    _check_what_comes_out(resize if crop is None else crop, origin, config)
+    if steps["do_convert_rgb"] and config.C != 3:
+        raise ValueError(f"do_convert_rgb makes 3 channels of every picture, but config.json says {config.C}")
+    mean, std = (0.0,) * config.C, (1.0,) * config.C  # leave every number as it is
+    if steps["do_normalize"]:
+        mean = _statistic(said["image_mean"], "image_mean", config.C, finite)
+        std = _statistic(said["image_std"], "image_std", config.C, positive)
+    return Preprocessing(
+        resize=resize,
+        mean=mean,
+        std=std,
+        resample=_resampling(said["resample"], resize is not None),
+        rescale=positive(said["rescale_factor"], "rescale_factor") if steps["do_rescale"] else 1.0,
+        crop=crop,
+    )
+
+
+def defaults_for(config: ViTConfig) -> Preprocessing:
+    """What is done where no file says anything: ViT's own way, at the model's own size and for its channels."""
+    return Preprocessing((config.H, config.W), (0.5,) * config.C, (0.5,) * config.C)
+
+
+def _class_of(raw: dict) -> str:
+    """The name of the processor's class, without the marks of its variants."""
+    named = raw.get("image_processor_type")
+    if named is None:
+        named = raw.get("feature_extractor_type") or "ViTImageProcessor"
+        named = named.replace("FeatureExtractor", "ImageProcessor") if isinstance(named, str) else named
+    plain = named.removesuffix("Fast").removesuffix("Pil") if isinstance(named, str) else None
+    if plain not in CLASSES:
+        raise ValueError(f"the processor must be one of {', '.join(CLASSES)}, got {brief(named)}")
     return plain
 
 
-def _read_size(raw: dict, name: str, square: bool) -> tuple[int, int] | int:
-    value = raw[name]
-    if isinstance(value, dict):
-        keys = {key for key, number in value.items() if number is not None}
-        if keys == {"height", "width"}:
-            value = [value["height"], value["width"]]
-        elif keys == {"shortest_edge"}:
-            return _positive(value["shortest_edge"], name)
-    elif isinstance(value, int) and square:
+def _refuse_other_keys(said: dict) -> None:
+    known = ABSENT.keys() | HARMLESS
+    odd = [
+        key
+        for key, value in said.items()
+        if key not in known and value is not None and value is not False and WITHOUT_EFFECT.get(key, ...) != value
+    ]
+    if odd:
+        raise ValueError(
+            f"it asks for {', '.join(map(brief, odd))}, which this book does not follow; "
+            "remove them from a copy of the file if they change no pixel"
+        )
+
+
+def _size(value: Any, name: str, square: Any) -> tuple[int, int] | int:
+    """(height, width), or the shortest edge.  square: whether one number alone means both sides."""
+    if isinstance(value, dict) and value.keys() == {"height", "width"}:
+        value = [value["height"], value["width"]]
+    elif isinstance(value, dict) and value.keys() == {"shortest_edge"}:
+        return whole(value["shortest_edge"], f"{name}: shortest_edge")
+    elif isinstance(value, int):
+        if square is None or not flag(square, "default_to_square"):
+            return whole(value, name)
         value = [value, value]
     if not isinstance(value, list) or len(value) != 2:
-        raise CheckpointError(f"{FILE}: {name} must be height and width, or shortest_edge, got {brief(raw[name])}")
-    return _positive(value[0], name), _positive(value[1], name)
+        raise ValueError(f"{name} must be height and width, or shortest_edge, got {brief(value)}")
+    return whole(value[0], f"{name}: height"), whole(value[1], f"{name}: width")
 
 
-def _fixed(name: str, size: tuple[int, int] | int) -> tuple[int, int]:
+def _resampling(code: Any, used: bool) -> str:
+    code = ABSENT["resample"] if code is None and not used else code
+    return RESAMPLING[whole(code, "resample", 0, len(RESAMPLING) - 1, ", a code of Pillow's")]
+
+
+def _check_what_comes_out(size: tuple[int, int] | int | None, origin: str, config: ViTConfig) -> None:
     if isinstance(size, int):
-        raise CheckpointError(
-            f"{FILE}: {name} fixes only the shortest edge ({size} pixels) and no centre crop follows, so "
-            "pictures would come out in different sizes; this model takes one"
+        raise ValueError(
+            f"it fixes only the shortest edge ({size} pixels, by {origin}) and no centre crop follows, "
+            "so pictures would come out in different sizes; this model takes one"
         )
-    return size
+    if size not in (None, (config.H, config.W)):
+        raise ValueError(
+            f"it makes pictures of {size[0]} x {size[1]} pixels (by {origin}), but config.json says that "
+            f"the model takes {config.H} x {config.W}; one of the two files belongs to another checkpoint"
+        )
 
 
-def _positive(value: Any, name: str) -> int:
-    if not is_size(value):
-        raise CheckpointError(f"{FILE}: {name} must be a positive whole number of pixels, got {brief(value)}")
-    return value
-
-
-def _flag(raw: dict, name: str, default: bool) -> bool:
-    value = default if raw.get(name) is None else raw[name]
-    if not isinstance(value, bool):
-        raise CheckpointError(f"{FILE}: {name} must be true or false, got {brief(value)}")
-    return value
-
-
-def _resampling(raw: dict) -> str:
-    code = raw.get("resample", 2)
-    if isinstance(code, bool) or not isinstance(code, int) or not 0 <= code < len(RESAMPLING):
-        raise CheckpointError(f"{FILE}: resample must be a code from 0 to {len(RESAMPLING) - 1}, got {brief(code)}")
-    return RESAMPLING[code]
-
-
-def _statistic(raw: dict, name: str, C: int) -> tuple[float, ...]:
-    value = raw.get(name, 0.5)
+def _statistic(value: Any, name: str, C: int, check: Callable[[Any, str], float]) -> tuple[float, ...]:
     numbers = value if isinstance(value, list) else [value] * C
     if len(numbers) != C:
-        raise CheckpointError(f"{FILE}: {name} has {len(numbers)} numbers, the model has {C} channels")
-    return tuple(finite(number, f"{FILE}: {name}") for number in numbers)
+        raise ValueError(f"{name} has {len(numbers)} numbers, the model has {C} channels")
+    return tuple(check(number, name) for number in numbers)

@@ -6,17 +6,24 @@ shrinks by eight orders of magnitude and a mistake stays as large as it was.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from vitbook.attention import scores, split_heads
+from vitbook.checks import part, told
 from vitbook.encoder import layer_norm
 from vitbook.library.checkpoints import Checkpoint
+from vitbook.library.errors import CheckpointError, reason
 from vitbook.model import run
-from vitbook.trace import Trace
+from vitbook.trace import Trace, exactly
+from vitbook.weights import Weights
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 #: Largest difference allowed at a stage, relative to the stage's largest value.  Float32 keeps about 7 digits and float64
 #: about 16; two orders are left for the noise that a dozen layers of sums gather.
@@ -129,17 +136,25 @@ def compare(checkpoint: Checkpoint, x: Tensor, library=None) -> Comparison:
 
     x (C, H, W), as `preprocess` returns.  library: another witness of the same function, called with a dtype, in place of
     `checkpoint.library` (used for the embedded checkpoint before its LayerScale is folded).
-    Raises `Disagreement` when a stage breaks its bound, ValueError for a batch.
+    Raises `Disagreement` when a stage breaks its bound, CheckpointError when transformers cannot load or run the checkpoint,
+    ValueError when checkpoint is none or not in the type in which it was loaded, or x does not fit it or is a batch.
     """
-    if getattr(x, "ndim", 3) != 3:
+    dtype = part(checkpoint, "weights", Weights).dtype
+    if dtype not in BOUNDS:
+        raise ValueError(
+            f"checkpoint must be as load_checkpoint returned it, got one in {dtype}: rounded, it is another model"
+        )
+    if isinstance(x, Tensor) and x.ndim == 4:
         raise ValueError(f"compare takes one picture (C, H, W), got {tuple(x.shape)}; compare a batch one by one")
-    library = library or checkpoint.library
+    with exactly(checkpoint.weights.E.device.type, say=True):
+        return _compared(checkpoint, x, library or checkpoint.library)
+
+
+def _compared(checkpoint: Checkpoint, x: Tensor, library: Callable[[torch.dtype], PreTrainedModel]) -> Comparison:
     rows = []
     for dtype, bound in BOUNDS.items():
         ours = stages_of_trace(run(checkpoint.to(dtype), x), checkpoint.to(dtype))
-        witness = library(dtype)
-        given = x.to(witness.device, dtype)
-        theirs, largest = stages_of_library(witness, given), largest_scores(witness, given)
+        theirs, largest = _witnessed(library(dtype), x.to(dtype))
         if ours.keys() != theirs.keys():
             raise Disagreement(f"stages differ: {sorted(ours.keys() ^ theirs.keys())} on one side only")
         for stage, reference in theirs.items():
@@ -148,12 +163,28 @@ def compare(checkpoint: Checkpoint, x: Tensor, library=None) -> Comparison:
     return Comparison(checkpoint.name, tuple(rows)).check()
 
 
+def _witnessed(model: PreTrainedModel, x: Tensor) -> tuple[dict[str, Tensor], dict[str, float]]:
+    given = x.to(model.device)
+    try:
+        return stages_of_library(model, given), largest_scores(model, given)
+    except Exception as error:  # whatever transformers raises: it cannot be a witness for this checkpoint
+        raise CheckpointError(f"transformers cannot run this checkpoint itself: {reason(error)}") from error
+
+
 def agree(ours: Tensor, theirs: Tensor, stage: str = "ours and theirs") -> Row:
     """Assert that two tensors are the same up to rounding, and return how close they are.
 
     The bound is `BOUNDS` for their type, relative to the largest value of `theirs`.
-    Raises `Disagreement` with the numbers when it is broken, or when shapes or types differ.
+    Raises `Disagreement` with the numbers when it is broken, or when shapes or types differ; ValueError where ours is no
+    float32 or float64 tensor, or theirs no tensor.
     """
+    for name, tensor in (("ours", ours), ("theirs", theirs)):
+        if not isinstance(tensor, Tensor):
+            raise ValueError(f"agree compares torch tensors, but {name} is {told(tensor)}")
+        if tensor.layout != torch.strided or tensor.is_meta:
+            raise ValueError(
+                f"agree compares dense tensors, but {name} is of layout {tensor.layout} on {tensor.device}"
+            )
     if ours.dtype not in BOUNDS:
         raise ValueError(f"agree compares float32 or float64 tensors, got {ours.dtype}")
     return _row(stage, ours, theirs, BOUNDS[ours.dtype]).check()

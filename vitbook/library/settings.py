@@ -5,11 +5,12 @@ Where a setting is absent, the default that transformers documents for ViT holds
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+from vitbook.checks import finite, flag, whole
 from vitbook.config import ViTConfig
-from vitbook.library.errors import CheckpointError, brief
+from vitbook.library.errors import CheckpointError
+from vitbook.wording import brief
 
 ACTIVATION = {
     "gelu": "gelu",
@@ -20,6 +21,14 @@ ACTIVATION = {
     "gelu_pytorch_tanh": "gelu_tanh",
     "gelu_python_tanh": "gelu_tanh",
     "relu": "relu",
+}
+#: Letter -> its name in config.json, and what transformers takes where that is absent.
+SIZES = {
+    "C": ("num_channels", 3),
+    "D": ("hidden_size", 768),
+    "L": ("num_hidden_layers", 12),
+    "heads": ("num_attention_heads", 12),
+    "M": ("intermediate_size", 3072),
 }
 FAMILIES = {
     "beit": "BEiT uses relative positions and LayerScale",
@@ -53,45 +62,31 @@ def refuse_other_families(raw: dict) -> None:
             f"config.json says model_type {brief(family)}, expected 'vit': {what}, and Eq. 1 to 4 describe the plain "
             "Vision Transformer; choose a ViT checkpoint such as google/vit-base-patch16-224"
         )
-    if raw.get("quantization_config"):
+    if raw.get("quantization_config") is not None:
         raise CheckpointError(
             "config.json has a quantization_config; a quantised model has to be turned back to floats first"
         )
 
 
 def vit_config(raw: dict) -> ViTConfig:
-    """The sizes, from config.json.  Raises CheckpointError naming the setting, what came and what was expected."""
+    """The sizes, from config.json.  Raises ValueError naming the setting, what came and what was expected."""
     H, W = _sides(raw, "image_size", 224)
     P, P_across = _sides(raw, "patch_size", 16)
     if P != P_across:
-        raise CheckpointError(f"config.json: patch_size is {P} x {P_across}; the paper's patches are square")
-    eps = finite(raw.get("layer_norm_eps", 1e-12), "config.json: layer_norm_eps")
-    if eps < 0:
-        raise CheckpointError(f"config.json: layer_norm_eps must not be negative, got {eps!r}")
+        raise ValueError(f"patch_size is {P} x {P_across}; the paper's patches are square")
     act = raw.get("hidden_act", "gelu")
     if not isinstance(act, str) or act not in ACTIVATION:
-        raise CheckpointError(f"config.json: hidden_act must be one of {', '.join(ACTIVATION)}, got {brief(act)}")
-    qkv_bias = raw.get("qkv_bias", True)
-    if not isinstance(qkv_bias, bool):
-        raise CheckpointError(f"config.json: qkv_bias must be true or false, got {brief(qkv_bias)}")
-    try:
-        return ViTConfig(
-            H=H,
-            W=W,
-            P=P,
-            C=_whole(raw, "num_channels", 3),
-            D=_whole(raw, "hidden_size", 768),
-            L=_whole(raw, "num_hidden_layers", 12),
-            heads=_whole(raw, "num_attention_heads", 12),
-            M=_whole(raw, "intermediate_size", 3072),
-            eps=eps,
-            activation=ACTIVATION[act],
-            qkv_bias=qkv_bias,
+        raise ValueError(f"hidden_act must be one of {', '.join(ACTIVATION)}, got {brief(act)}")
+    sizes = {letter: whole(raw.get(name, default), name) for letter, (name, default) in SIZES.items()}
+    eps = finite(raw.get("layer_norm_eps", 1e-12), "layer_norm_eps")
+    if eps < 0:
+        raise ValueError(f"layer_norm_eps must not be negative, got {eps!r}")
+    if raw.get("head_dim", sizes["D"] // sizes["heads"]) != sizes["D"] // sizes["heads"]:
+        raise ValueError(
+            f"head_dim is {brief(raw['head_dim'])}; in the paper it is D / heads = {sizes['D'] / sizes['heads']:g}"
         )
-    except CheckpointError:
-        raise
-    except ValueError as error:
-        raise CheckpointError(f"config.json: {error}") from None
+    qkv_bias = flag(raw.get("qkv_bias", True), "qkv_bias")
+    return ViTConfig(H=H, W=W, P=P, **sizes, eps=eps, activation=ACTIVATION[act], qkv_bias=qkv_bias)
 
 
 def read_labels(raw: dict, K: int) -> tuple[str, ...] | None:
@@ -100,6 +95,10 @@ def read_labels(raw: dict, K: int) -> tuple[str, ...] | None:
     Raises CheckpointError when config.json speaks of another number of classes than the head has rows.
     """
     names = raw.get("id2label")
+    if names is not None and raw.get("num_labels", K) != K:
+        raise CheckpointError(
+            f"config.json says num_labels {brief(raw['num_labels'])}, but the head in the file has {K} classes; mend one of them"
+        )
     if names is None:
         said = raw.get("num_labels", raw.get("_num_labels", 2))  # transformers' own default is two classes
         if said != K:
@@ -122,36 +121,10 @@ def read_labels(raw: dict, K: int) -> tuple[str, ...] | None:
     return None if all(name == f"LABEL_{i}" for i, name in enumerate(labels)) else labels
 
 
-def finite(value: Any, name: str) -> float:
-    """A finite number out of a JSON file.  Raises CheckpointError for text, true, null, NaN, infinity and the like."""
-    try:
-        if not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value):
-            return float(value)
-    except OverflowError:  # a whole number of hundreds of digits
-        pass
-    raise CheckpointError(f"{name} must be a finite number, got {brief(value)}")
-
-
-def is_size(value: Any) -> bool:
-    """Whether a value out of a JSON file can be a size: a whole number from 1 to a billion."""
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 10**9
-
-
-def _whole(raw: dict, name: str, default: int) -> int:
-    value = raw.get(name, default)
-    if not is_size(value):
-        raise CheckpointError(f"config.json: {name} must be a positive whole number, got {brief(value)}")
-    return value
-
-
 def _sides(raw: dict, name: str, default: int) -> tuple[int, int]:
     value = raw.get(name, default)
-    pair = value if isinstance(value, list) else [value, value]
-    if len(pair) != 2 or not all(map(is_size, pair)):
-        raise CheckpointError(
-            f"config.json: {name} must be one or two positive whole numbers of pixels, got {brief(value)}"
-        )
-    return pair[0], pair[1]
+    pair = value if isinstance(value, list) and len(value) == 2 else [value, value]
+    return tuple(whole(side, name, note=" of pixels, or two of them") for side in pair)
 
 
 def _class_number(key: str) -> int:

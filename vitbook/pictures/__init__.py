@@ -6,7 +6,8 @@
     load_picture(upload.value)                  what a reader uploaded
 
 The room in parts: `refusal` (messages), `files` (paths and streams), `web` (addresses), `arrays` (which axis, which
-range), `rgb` (formats and modes to RGB), `catalogue` and `photographs` (provenance). Here each kind of source finds
+range), `rgb` (formats and modes to RGB), `kinds` (what bytes are), `tiff`, `png` and `colours` (what is special about
+each), `catalogue` and `photographs` (provenance). Here each kind of source finds
 its way to one of them.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Mapping
 from functools import singledispatch
 from typing import Any
@@ -103,7 +105,9 @@ def _from_text(text: str) -> Image.Image:
 
 @_load.register(Picture)
 def _from_record(record: Picture) -> Image.Image:
-    return decode(record.read(), f"The picture {record.name!r}")
+    with warnings.catch_warnings():  # what there is to say about a picture of ours stands in its record
+        warnings.simplefilter("ignore", PictureWarning)
+        return decode(record.read(), f"The picture {record.name!r}")
 
 
 @_load.register(os.PathLike)

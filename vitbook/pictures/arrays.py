@@ -26,7 +26,9 @@ _CHANNELS = (1, 3, 4)
 
 def is_array(source: Any) -> bool:
     """Whether `source` offers its numbers the way NumPy, torch, JAX and the others do."""
-    return any(hasattr(source, name) for name in ("__array__", "__array_interface__", "__dlpack__"))
+    return not isinstance(source, type) and any(
+        hasattr(source, name) for name in ("__array__", "__array_interface__", "__dlpack__")
+    )
 
 
 def array_to_image(source: Any, max_pixels: int) -> Image.Image:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -20,7 +21,7 @@ from importlib.resources.abc import Traversable
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 
-from .refusal import PictureError
+from .refusal import PictureError, shown
 
 _PINNED = {"skimage": "scikit-image==0.26.0", "matplotlib": "matplotlib==3.11.2"}  # where the hashes were taken
 
@@ -71,17 +72,22 @@ class Picture:
         return f"Run `pip install --force-reinstall {_PINNED[self.package]}`."
 
 
+#: Platform -> the variable that names the user's cache, and where it is in the home folder.
+_CACHES = {"win32": ("LOCALAPPDATA", "~/AppData/Local"), "darwin": ("", "~/Library/Caches")}
+
+
 def cache_folder() -> Path:
-    """Where fetched files are kept: `$VITBOOK_CACHE`, else vitbook's folder in the platform's user cache."""
-    if chosen := os.environ.get("VITBOOK_CACHE"):
-        return Path(chosen).expanduser()
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "vitbook"
+    """Where fetched files are kept: `$VITBOOK_CACHE`, else vitbook's folder in the platform's user cache.
+
+    Where nobody has a home (a container's user without an account), the folder for temporary files stands in: the
+    pictures are held against their hashes whenever they are read, so it does not matter who may write there.
+    """
+    variable, at_home = _CACHES.get(sys.platform, ("XDG_CACHE_HOME", "~/.cache"))
+    chosen = os.environ.get("VITBOOK_CACHE")
+    try:
+        return Path(chosen or Path(os.environ.get(variable) or at_home) / "vitbook").expanduser()
+    except RuntimeError:
+        return Path(tempfile.gettempdir()) / "vitbook"
 
 
 class Catalogue(Mapping):
@@ -91,7 +97,9 @@ class Catalogue(Mapping):
         self._records = {record.name: record for record in records}
 
     def __getitem__(self, name: str) -> Picture:
-        record = self._records[name]
+        record = self.described(name)
+        if record is None:
+            raise KeyError(f"no picture {shown(name)} in the catalogue, which has {', '.join(self)}")
         if not _is_here(record):
             raise KeyError(f"{name}: not fetched yet. {record._remedy()}")
         return record

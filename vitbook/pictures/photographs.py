@@ -106,7 +106,7 @@ PICTURES = Catalogue(
         source="https://www.flickr.com/photos/spacexphotos/16511594820/in/photostream/",
         author="SpaceX",
         licence="public domain (released by SpaceX)",
-        edits=_NONE_BY_US,
+        edits=f"{_NONE_BY_US}; its colour profile, Adobe RGB, is not applied here either",
         unverified=_DOCSTRING,
     ),
     Picture(

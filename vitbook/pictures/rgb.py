@@ -17,7 +17,11 @@ import numpy as np
 from PIL import Image
 
 from .arrays import levels, sixteen_bit_levels
-from .refusal import PictureError, damaged, not_a_picture, note, picture_kind
+from .colours import other_colours
+from .kinds import picture_kind, unreadable
+from .png import depth, transparent_level, without_words
+from .refusal import PictureError, note
+from .tiff import check_layout, not_decoded
 
 BACKGROUND = (255, 255, 255)  # what a transparent pixel shows: white, like the page that it would lie on
 MAX_PIXELS = 120_000_000  # a 108-megapixel photograph passes; as RGB that is 0.36 GB in memory
@@ -43,13 +47,17 @@ def decode(data: bytes, name: str) -> Image.Image:
         raise PictureError(f"{name} is empty (zero bytes). Was the download or the upload finished?")
     if len(data) > MAX_BYTES:
         raise PictureError(f"{name} has more than {MAX_BYTES:,} bytes. Save a smaller copy and pass that.")
+    data, profile = without_words(data)
     with _open(data, name) as image:
+        image.info.update({"icc_profile": profile} if profile else {})
         _refuse_bombs(image.size, name)
+        check_layout(image, name)
+        held = depth(image)
         try:
             image.load()
         except Exception as error:  # decoders fail in many ways, each of them because of the data
-            raise damaged(name, picture_kind(data) or f"a {image.format}", error) from error
-        rgb = upright_rgb(image, name)
+            raise _undecoded(data, name, error) from error
+        rgb = upright_rgb(transparent_level(image, held, name), name)
         _warn_of_guesses(image, name)
         return rgb
 
@@ -58,14 +66,21 @@ def from_pillow(image: Image.Image) -> Image.Image:
     """Any Pillow image -> a new upright RGB one; `image` itself is neither changed nor closed."""
     name = f"A Pillow image of mode {image.mode} and size {image.size[0]} x {image.size[1]}"
     _refuse_bombs(image.size, name)
+    check_layout(image, name)
+    held = depth(image)
     try:
         image.load()
     except Exception as error:
+        if "MAX_TEXT" in str(error):
+            raise PictureError(
+                f"{name} brings texts along that are longer than Pillow takes. Pass the path or the bytes of the file: "
+                "its texts are then left out."
+            ) from error
         raise PictureError(
             f"{name} can't be decoded ({error}): it, or the file behind it, is closed or damaged. "
             "Load it while its file is open, or pass the path."
         ) from error
-    rgb = upright_rgb(image, name)
+    rgb = upright_rgb(transparent_level(image, held, name), name)
     _warn_of_guesses(image, name)
     return rgb
 
@@ -88,13 +103,16 @@ def _open(data: bytes, name: str) -> Image.Image:
         try:
             return Image.open(io.BytesIO(data), formats=formats)
         except Image.UnidentifiedImageError:
-            raise not_a_picture(data, name) from None
+            raise _undecoded(data, name, "its header is incomplete") from None
         except Image.DecompressionBombError as error:
             pixels = re.search(r"\d+", str(error))
             raise _too_many(int(pixels[0]) if pixels else None, name) from None
         except Exception as error:
-            kind = picture_kind(data)
-            raise (damaged(name, kind, error) if kind else not_a_picture(data, name)) from error
+            raise _undecoded(data, name, error) from error
+
+
+def _undecoded(data: bytes, name: str, error: object) -> PictureError:
+    return (not_decoded if picture_kind(data) == "a TIFF" else unreadable)(data, name, error)
 
 
 def _refuse_bombs(size: tuple[int, int], name: str) -> None:
@@ -114,6 +132,11 @@ def _warn_of_guesses(image: Image.Image, name: str) -> None:
     if image.format != "MPO" and _more_follows(image):
         pages = "pages" if image.format == "TIFF" else "frames"
         note(f"{name} has several {pages}; the first one was taken. For another, seek to it in Pillow and pass that.")
+    if (colours := other_colours(image.mode, image.info)) is not None:
+        note(
+            f"{name} has {colours}, which isn't applied, as the checkpoints' own preprocessing doesn't either: "
+            "its numbers are taken as they are. Convert it to sRGB first where colours matter."
+        )
     if image.format == "JPEG" and image.mode == "CMYK" and "adobe" not in image.info:
         note(
             f"{name} is a CMYK JPEG without Adobe's marker; its inks were read the way Adobe writes them, inverted. "

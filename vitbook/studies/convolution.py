@@ -7,22 +7,26 @@ Chapter: related work.
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
+
+from vitbook.checks import finite, index, whole
 
 #: Above this many pixels the (N, N, 3) relative encodings no longer fit comfortably in memory.
 MOST_PIXELS = 2304
 
+#: On every function that computes: a weight too small for float64 is 0, whatever a reader has told NumPy about underflow.
+shielded = np.errstate(all="ignore")
+
 
 def shifts(K: int) -> list[tuple[int, int]]:
     """The K² offsets (row, column) of a kernel's taps around its middle, in raster order."""
-    _odd(K)
+    K = _odd(K)
     return [(a - K // 2, b - K // 2) for a in range(K) for b in range(K)]
 
 
 def relative_encoding(H: int, W: int) -> np.ndarray:
     """r_δ = (‖δ‖², δ_1, δ_2) for δ = place of the key minus place of the query: (N, N, 3), queries first."""
+    H, W = whole(H, "H"), whole(W, "W")
     if H * W > MOST_PIXELS:
         raise ValueError(
             f"{H} × {W} pixels make an attention matrix too large to hold; take at most {MOST_PIXELS:,} pixels"
@@ -32,6 +36,7 @@ def relative_encoding(H: int, W: int) -> np.ndarray:
     return np.concatenate([(delta**2).sum(axis=2, keepdims=True), delta], axis=2)
 
 
+@shielded
 def quadratic_head(shift: tuple[int, int], alpha: float, H: int, W: int) -> np.ndarray:
     """A = softmax(v · r_δ) over the keys with v = -α (1, -2Δ_1, -2Δ_2): (N, N), rows sum to 1.
 
@@ -48,6 +53,7 @@ def quadratic_heads(K: int, alpha: float, H: int, W: int) -> np.ndarray:
     return np.stack([quadratic_head(shift, alpha, H, W) for shift in shifts(K)])
 
 
+@shielded
 def attention_as_convolution(x: np.ndarray, kernel: np.ndarray, alpha: float, pad: bool = False) -> np.ndarray:
     """Σ_h A_h x W_h, one head h for every tap of the kernel: (H, W, C_out).
 
@@ -66,6 +72,7 @@ def attention_as_convolution(x: np.ndarray, kernel: np.ndarray, alpha: float, pa
     return out.reshape(H, W, -1)[margin : H - margin, margin : W - margin]
 
 
+@shielded
 def convolution(x: np.ndarray, kernel: np.ndarray, border: str = "zeros") -> np.ndarray:
     """out[r, c] = Σ_ab x[r + a, c + b] kernel[a, b], with a and b counted from the kernel's middle: (H, W, C_out).
 
@@ -82,6 +89,7 @@ def convolution(x: np.ndarray, kernel: np.ndarray, border: str = "zeros") -> np.
     return sum(padded[m + a : m + a + H, m + b : m + b + W] @ kernel[m + a, m + b] for a, b in shifts(len(kernel)))
 
 
+@shielded
 def convolution_error(x: np.ndarray, kernel: np.ndarray, alpha: float, pad: bool = False) -> tuple[float, float]:
     """Largest |attention - convolution| in the interior, where the whole kernel fits, and on the border around it.
 
@@ -102,21 +110,24 @@ def space_to_depth(x: np.ndarray, P: int = 2) -> np.ndarray:
     """
     x = _picture(x)
     H, W, C = x.shape
-    if isinstance(P, bool) or not isinstance(P, int) or P < 1 or H % P or W % P:
-        raise ValueError(f"P must be a whole number that divides both sides of a {H} × {W} picture, got {P!r}")
+    note = f" that divides both sides of a {H} × {W} picture"
+    P = whole(P, "P", note=note)
+    if H % P or W % P:
+        raise ValueError(f"P must be a positive whole number{note}, got {P}")
     squares = x.reshape(H // P, P, W // P, P, C).swapaxes(1, 2)  # (H/P, W/P, P, P, C)
     return squares.reshape(H // P, W // P, P * P * C)
 
 
-def _odd(K: int) -> None:
-    if isinstance(K, bool) or not isinstance(K, int) or K < 1 or K % 2 == 0:
+def _odd(K: int) -> int:
+    if (number := index(K)) is None or number < 1 or number % 2 == 0:
         raise ValueError(f"K must be a positive odd number, so that the kernel has a middle, got {K!r}")
+    return number
 
 
 def _sharpness(alpha: float) -> float:
-    if not isinstance(alpha, Real) or not 0 < alpha < float("inf"):
+    if (value := finite(alpha, "alpha", " above 0")) <= 0:
         raise ValueError(f"alpha must be a finite number above 0, got {alpha!r}")
-    return float(alpha)
+    return value
 
 
 def _picture(x: np.ndarray) -> np.ndarray:

@@ -11,8 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
+from vitbook.checks import flag, whole
 from vitbook.config import VARIANTS, ViTConfig
 from vitbook.studies.formulas import Count, Term
+from vitbook.wording import brief
 
 _LAYER = (
     Term("attention", "attention: U_qkv, U_msa and biases", "4*D**2 + D + 3*b*D", "L"),
@@ -59,15 +61,9 @@ PRINTED_MILLIONS = {"ViT-Base": 86, "ViT-Large": 307, "ViT-Huge": 632}
 Recipe = tuple[int, int | None, bool]
 
 
-def _whole(name: str, value: object, otherwise: str = "") -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} must be a positive whole number{otherwise}, got {value!r}")
-    return value
-
-
 def _config(config: object) -> ViTConfig:
     if not isinstance(config, ViTConfig):
-        raise TypeError(f"expected a ViTConfig, for example vitbook.VARIANTS['ViT-B/16'], got {config!r}")
+        raise TypeError(f"expected a ViTConfig, for example vitbook.VARIANTS['ViT-B/16'], got {brief(config)}")
     return config
 
 
@@ -78,10 +74,9 @@ def letters(config: ViTConfig, classes: int | None = None, pre_logits: bool = Fa
     pre_logits neither True nor False.
     """
     sizes = {letter: getattr(_config(config), letter) for letter in "PCDLMN"}
-    K = 0 if classes is None else _whole("classes", classes, " (or None: no class layer)")
-    if not isinstance(pre_logits, bool):
-        raise ValueError(f"pre_logits must be True or False, since its width is always D, got {pre_logits!r}")
-    return sizes | {"K": K, "b": int(config.qkv_bias), "r": int(pre_logits)}
+    K = 0 if classes is None else whole(classes, "classes", note=" (or None: no class layer)")
+    r = flag(pre_logits, "pre_logits", ", since its width is always D")
+    return sizes | {"K": K, "b": int(config.qkv_bias), "r": int(r)}
 
 
 def _count(what: str, terms: Sequence[Term], config: ViTConfig, classes: int | None, pre_logits: bool) -> Count:
@@ -126,7 +121,7 @@ def bert_parameters(
     V: int = 30522, S: int = 512, G: int = 2, D: int = 768, L: int = 12, M: int = 3072, pooler: bool = True
 ) -> Count:
     """Learned numbers of BERT, by default BERT-base: V words, S positions, G segments; D, L, M as in ViT."""
-    sizes = {letter: _whole(letter, value) for letter, value in dict(V=V, S=S, G=G, D=D, L=L, M=M).items()}
+    sizes = {letter: whole(value, letter) for letter, value in dict(V=V, S=S, G=G, D=D, L=L, M=M).items()}
     title = "parameters of BERT, " + ", ".join(f"{letter} = {value}" for letter, value in sizes.items())
     return Count.of(title, BERT_PARAMETERS, sizes | {"b": 1, "r": int(pooler)})
 
@@ -198,7 +193,7 @@ def search_table_1(
     return tuple(
         Candidate(model, P, side, K, pre, _total(model, P, side, K, pre))
         for model, P, side, pre, K in choices
-        if _whole("a resolution", side) % _whole("a patch", P) == 0
+        if whole(side, "a resolution") % whole(P, "a patch") == 0
     )
 
 

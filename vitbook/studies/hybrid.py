@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from vitbook.checks import whole
 from vitbook.weights import Weights, weights_of
 
 WIDTH = 64  # channels after the root; stage s has 64 · 2^(s-1) inside its blocks and four times that outside
@@ -65,15 +66,16 @@ class Stem(nn.Module):
 
     def __init__(self, blocks: Sequence[int] = RESNET_50, C: int = 3, seed: int = 0):
         super().__init__()
-        if not blocks or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in blocks):
-            raise ValueError(f"blocks must give at least one block for each stage, such as {RESNET_50}, got {blocks!r}")
-        self.blocks = tuple(blocks)
+        hint = f"blocks must give at least one block for each stage, such as {RESNET_50}"
+        self.blocks = tuple(whole(n, f"{hint}: each") for n in blocks)
+        if not self.blocks:
+            raise ValueError(f"{hint}, got {blocks!r}")
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             self.root = nn.Sequential(
                 StdConv(C, WIDTH, 7, 2), nn.GroupNorm(GROUPS, WIDTH), nn.ReLU(), nn.MaxPool2d(3, 2, 1)
             )
-            self.stages = nn.ModuleList(self._stage(s, n) for s, n in enumerate(blocks))
+            self.stages = nn.ModuleList(self._stage(s, n) for s, n in enumerate(self.blocks))
         self.requires_grad_(False)
 
     @staticmethod

@@ -11,8 +11,14 @@ from math import pi, sqrt
 
 import numpy as np
 
+from vitbook.checks import whole
+
 EPS = 1e-6  # LayerNorm's epsilon in the authors' own code
 CUBIC = 0.044715  # coefficient of x³ in the tanh form of GELU (Hendrycks and Gimpel 2016, arXiv 1606.08415)
+
+#: Put on every function that computes: whatever a reader has told NumPy to do about overflow and its like, our numbers are
+#: the same. What leaves the range of float64 is reported once, in words, by `check_result`.
+shielded = np.errstate(all="ignore")
 
 SHAPES = {"x": "B, N, D", "Wq": "D, D", "Wk": "D, D", "Wv": "D, D", "Wo": "D, D", "W1": "D, M", "W2": "M, D"}
 
@@ -36,6 +42,7 @@ STEPS: dict[str, tuple[str, str]] = {
 }
 
 
+@shielded
 def vit_encoder_block(x, num_heads, Wq, Wk, Wv, Wo, W1, W2) -> np.ndarray:
     """Eq. 2, 3: x' = x + MSA(LN(x)), out = x' + MLP(LN(x')), with tanh GELU, population variance, eps 1e-6, no mask.
 
@@ -48,12 +55,11 @@ def vit_encoder_block(x, num_heads, Wq, Wk, Wv, Wo, W1, W2) -> np.ndarray:
     Source: Section 3.1, Eq. 2 and 3, Appendix A; the weights act from the right, as in the paper.
     """
     check_arguments(x, num_heads, Wq, Wk, Wv, Wo, W1, W2)
-    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is reported once, in words, by check_result
-        x_prime = x + msa(layer_norm(x), num_heads, Wq, Wk, Wv, Wo)
-        out = x_prime + mlp(layer_norm(x_prime), W1, W2)
-    return check_result(out)
+    x_prime = x + msa(layer_norm(x), num_heads, Wq, Wk, Wv, Wo)
+    return check_result(x_prime + mlp(layer_norm(x_prime), W1, W2))
 
 
+@shielded
 def vit_encoder_block_steps(x, num_heads, Wq, Wk, Wv, Wo, W1, W2, mask=None) -> dict[str, np.ndarray]:
     """The same block, keeping every intermediate under the names of `STEPS`; ``["out"]`` is the block's output.
 
@@ -63,24 +69,24 @@ def vit_encoder_block_steps(x, num_heads, Wq, Wk, Wv, Wo, W1, W2, mask=None) -> 
     check_arguments(x, num_heads, Wq, Wk, Wv, Wo, W1, W2)
     check_mask(mask, x.shape[1])
     s: dict[str, np.ndarray] = {}
-    with np.errstate(over="ignore", invalid="ignore"):
-        s["ln_1"] = layer_norm(x)
-        s["q"], s["k"], s["v"] = (split_heads(s["ln_1"] @ W, num_heads) for W in (Wq, Wk, Wv))
-        s["scores"] = attention_scores(s["q"], s["k"])
-        s["A"] = softmax(masked(s["scores"], mask))
-        s["SA"] = s["A"] @ s["v"]
-        s["joined"] = join_heads(s["SA"])
-        s["msa"] = s["joined"] @ Wo
-        s["x_prime"] = x + s["msa"]
-        s["ln_2"] = layer_norm(s["x_prime"])
-        s["hidden"] = s["ln_2"] @ W1
-        s["gelu"] = gelu_tanh(s["hidden"])
-        s["mlp"] = s["gelu"] @ W2
-        s["out"] = s["x_prime"] + s["mlp"]
+    s["ln_1"] = layer_norm(x)
+    s["q"], s["k"], s["v"] = (split_heads(s["ln_1"] @ W, num_heads) for W in (Wq, Wk, Wv))
+    s["scores"] = attention_scores(s["q"], s["k"])
+    s["A"] = softmax(masked(s["scores"], mask))
+    s["SA"] = s["A"] @ s["v"]
+    s["joined"] = join_heads(s["SA"])
+    s["msa"] = s["joined"] @ Wo
+    s["x_prime"] = x + s["msa"]
+    s["ln_2"] = layer_norm(s["x_prime"])
+    s["hidden"] = s["ln_2"] @ W1
+    s["gelu"] = gelu_tanh(s["hidden"])
+    s["mlp"] = s["gelu"] @ W2
+    s["out"] = s["x_prime"] + s["mlp"]
     check_result(s["out"])
     return s
 
 
+@shielded
 def layer_norm(x: np.ndarray, eps: float = EPS) -> np.ndarray:
     """LN(x) = (x - mean) / sqrt(variance + eps) over the last axis, with the population variance (divided by D).
 
@@ -94,6 +100,7 @@ def layer_norm(x: np.ndarray, eps: float = EPS) -> np.ndarray:
     return centred
 
 
+@shielded
 def msa(z: np.ndarray, num_heads: int, Wq, Wk, Wv, Wo) -> np.ndarray:
     """Eq. 5 to 8: MSA(z) = [SA_1(z); ...; SA_k(z)] Wo, z (B, N, D) -> (B, N, D)."""
     q, k, v = (split_heads(z @ W, num_heads) for W in (Wq, Wk, Wv))
@@ -114,19 +121,21 @@ def join_heads(t: np.ndarray) -> np.ndarray:
     return t.swapaxes(1, 2).reshape(B, N, heads * D_h)
 
 
+@shielded
 def attention_scores(q: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Inside Eq. 6: q kᵀ / sqrt(D_h), (..., N, D_h) twice -> (..., N, N); row i belongs to the query of token i."""
     return (q / sqrt(q.shape[-1])) @ k.swapaxes(-1, -2)  # q has fewer numbers than the scores, so it is the one divided
 
 
+@shielded
 def softmax(scores: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """Eq. 6: softmax(s)_j = exp(s_j) / sum_i exp(s_i) along the last axis, the keys.
 
     The largest score of each row is taken off first: the quotient stays the same and no exponential overflows.
     out: an array to write to; it may be `scores` itself.
     """
-    with np.errstate(over="ignore"):  # a difference beyond float64 becomes minus infinity, and its exponential a true 0
-        out = np.subtract(scores, scores.max(axis=-1, keepdims=True), out=out)
+    # a difference beyond float64 becomes minus infinity, and its exponential a true 0
+    out = np.subtract(scores, scores.max(axis=-1, keepdims=True), out=out)
     np.exp(out, out=out)
     out /= out.sum(axis=-1, keepdims=True)
     return out
@@ -142,12 +151,14 @@ def masked(scores: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
     return scores if mask is None else np.where(mask, scores, -np.inf)
 
 
+@shielded
 def mlp(z: np.ndarray, W1, W2) -> np.ndarray:
     """MLP(z) = GELU(z W1) W2, each token on its own: (B, N, D) -> (B, N, D)."""
     hidden = z @ W1
     return gelu_tanh(hidden, out=hidden) @ W2
 
 
+@shielded
 def gelu_tanh(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """GELU(x) ≈ x/2 (1 + tanh(u)) with u = sqrt(2/pi) (x + 0.044715 x³), elementwise.
 
@@ -155,12 +166,11 @@ def gelu_tanh(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     less than half a tanh, and small results far on the left keep their digits. out: an array to write to; may be `x`.
     """
     slope = -2 * sqrt(2 / pi)
-    with np.errstate(over="ignore"):  # far on the left exp(-2u) is infinite, and x / infinity = 0 is the right answer
-        u = x * x
-        u *= slope * CUBIC
-        u += slope
-        u *= x
-        np.exp(u, out=u)
+    u = x * x
+    u *= slope * CUBIC
+    u += slope
+    u *= x
+    np.exp(u, out=u)  # far on the left infinite, and x / infinity = 0 is the right answer
     u += 1
     return np.divide(x, u, out=out)
 
@@ -197,11 +207,7 @@ def check_array(name: str, array, shape: str) -> None:
 
 def check_heads(num_heads, D: int) -> None:
     """Raise ValueError unless num_heads is a positive whole number (not a bool) that divides D."""
-    if isinstance(num_heads, bool) or not isinstance(num_heads, int | np.integer):
-        raise ValueError(f"num_heads must be a whole number, got {num_heads!r} of type {type(num_heads).__name__}")
-    if num_heads < 1:
-        raise ValueError(f"num_heads must be at least 1, got {num_heads}")
-    if D % num_heads:
+    if D % whole(num_heads, "num_heads"):
         raise ValueError(f"D = {D} (the last axis of x) cannot be shared equally among num_heads = {num_heads}")
 
 

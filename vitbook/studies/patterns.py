@@ -19,16 +19,11 @@ from importlib.resources import files
 
 import numpy as np
 
+from vitbook.checks import whole
 from vitbook.studies.formulas import evaluate
 
 #: Above this many tokens a whole mask is refused: N² entries are needed for nothing but looking at them.
 MOST_TOKENS = 4096
-
-
-def _whole(name: str, value: object, least: int = 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    return int(value)
 
 
 def _exact(formula: str, letters: Mapping[str, int]) -> int:
@@ -72,7 +67,7 @@ class Pattern:
 
         Raises ValueError for a letter that the pattern lacks and for a value out of its range.
         """
-        letters = {"H": _whole("H", H), "W": _whole("W", W)}
+        letters = {"H": whole(H, "H"), "W": whole(W, "W")}
         letters["N"] = letters["H"] * letters["W"]
         known = [parameter.letter for parameter in self.parameters]
         for letter in chosen:
@@ -80,7 +75,7 @@ class Pattern:
                 raise ValueError(f"{self.name} has no parameter {letter!r}; it has {', '.join(known) or 'none'}")
         for p in self.parameters:
             value = chosen[p.letter] if p.letter in chosen else _exact(p.default, letters)
-            letters[p.letter] = _whole(f"{p.letter} ({p.meaning})", value, p.least)
+            letters[p.letter] = whole(value, f"{p.letter} ({p.meaning})", p.least)
         for condition, message in self.needs:
             if not evaluate(condition, letters):
                 raise ValueError(f"{message}; got {', '.join(f'{letter} = {letters[letter]}' for letter in known)}")
@@ -94,11 +89,11 @@ class Pattern:
 
     def share(self, H: int, W: int, **chosen: int) -> float:
         """pairs / N²."""
-        return self.pairs(H, W, **chosen) / (H * W) ** 2
+        return self.pairs(H, W, **chosen) / (whole(H, "H") * whole(W, "W")) ** 2
 
     def multiply_adds(self, H: int, W: int, D: int, **chosen: int) -> int:
         """2 · pairs · D: scores and weighted sum of one layer, all heads together, softmax left out."""
-        return 2 * self.pairs(H, W, **chosen) * _whole("D", D)
+        return 2 * self.pairs(H, W, **chosen) * whole(D, "D")
 
     def mask(self, H: int, W: int, **chosen: int) -> np.ndarray:
         """The rule for all queries and keys: bool (N, N). Raises ValueError above `MOST_TOKENS` tokens."""
@@ -114,7 +109,7 @@ class Pattern:
     def sees(self, row: int, column: int, H: int, W: int, **chosen: int) -> np.ndarray:
         """What the query at (row, column), counted from 0, may read: bool (H, W). No mask is built, so any grid will do."""
         letters = self.letters(H, W, **chosen)
-        row, column = _whole("row", row, 0), _whole("column", column, 0)
+        H, W, row, column = letters["H"], letters["W"], whole(row, "row", 0), whole(column, "column", 0)
         if row >= H or column >= W:
             raise ValueError(f"({row}, {column}) lies outside a grid of {H} rows and {W} columns, counted from 0")
         return self._reads(np.array([[row * W + column]]), letters).reshape(H, W)
@@ -179,14 +174,12 @@ def with_class_token(mask: np.ndarray) -> np.ndarray:
 def _blocks(shape: Sequence[int], block: Sequence[int]) -> list[tuple[int, int]]:
     if len(shape) != len(block):
         raise ValueError(f"a block needs one side for each axis of {tuple(shape)}, got {tuple(block)}")
-    return [
-        (_whole("a side of the grid", n), _whole("a side of a block", b)) for n, b in zip(shape, block, strict=True)
-    ]
+    return [(whole(n, "a side of the grid"), whole(b, "a side of a block")) for n, b in zip(shape, block, strict=True)]
 
 
 def block_mask(shape: Sequence[int], block: Sequence[int], causal: bool = False) -> np.ndarray:
     """Block-local attention on a grid with any number of axes, such as (t, h, w) of a film: bool (N, N), raster order."""
-    sides = [b for _, b in _blocks(shape, block)]
+    shape, sides = zip(*_blocks(shape, block), strict=True)
     if (N := math.prod(shape)) > MOST_TOKENS:
         raise ValueError(
             f"a mask over {N:,} tokens is too large to look at (the most is {MOST_TOKENS:,}); block_pairs() counts"
@@ -198,5 +191,6 @@ def block_mask(shape: Sequence[int], block: Sequence[int], causal: bool = False)
 
 def block_pairs(shape: Sequence[int], block: Sequence[int], causal: bool = False) -> int:
     """Pairs of `block_mask`: the product over the axes of the summed squared sides; with causal, half of that and N."""
-    whole = math.prod(n // b * b**2 + (n % b) ** 2 for n, b in _blocks(shape, block))
-    return (whole + math.prod(shape)) // 2 if causal else whole
+    sides = _blocks(shape, block)
+    pairs = math.prod(n // b * b**2 + (n % b) ** 2 for n, b in sides)
+    return (pairs + math.prod(n for n, _ in sides)) // 2 if causal else pairs

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from vitbook.checks import whole
 from vitbook.studies.pencil.equations import check
 from vitbook.studies.pencil.example import U_MSA, U_QKV, Z
 
@@ -62,9 +63,7 @@ def follow(token: int, column: int, z=Z, U_qkv=U_QKV, U_msa=U_MSA) -> list[Line]
     z, U_qkv, U_msa = (
         part.tolist() if hasattr(part, "tolist") else [U.tolist() for U in part] for part in check(z, U_qkv, U_msa)
     )
-    for name, place, size in (("token", token, len(z)), ("column", column, len(U_msa[0]))):
-        if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < size:
-            raise ValueError(f"{name} must be a whole number from 0 to {size - 1}, got {place!r}")
+    token, column = whole(token, "token", 0, len(z) - 1), whole(column, "column", 0, len(U_msa[0]) - 1)
     lines, joined = [], []
     for h, U in enumerate(U_qkv, start=1):
         lines += follow_head(h, token, z, U)

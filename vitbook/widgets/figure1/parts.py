@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from vitbook.checks import whole
 from vitbook.config import ViTConfig
 from vitbook.encoder import layer_norm
 from vitbook.studies.counting import count_parameters, multiply_adds
 from vitbook.studies.formulas import Count
-from vitbook.trace import Trace
+from vitbook.trace import COUNTED, Trace
 
 
 @dataclass(frozen=True)
@@ -115,8 +116,7 @@ def parts(checkpoint, trace: Trace, layer: int = 1) -> dict[str, Part]:
     """
     weights = checkpoint.weights
     last = weights.config.L
-    if isinstance(layer, bool) or not isinstance(layer, int) or not 1 <= layer <= last:
-        raise ValueError(f"layer must be a whole number from 1 to {last} (counted as in the paper), got {layer!r}")
+    layer = whole(layer, "layer", 1, last, COUNTED)
     cost = costs(weights.config, weights.K)
     found = [
         *_before_the_encoder(weights, trace, cost),
