@@ -25,7 +25,7 @@ ARROWS = {
     "encoder": {"attention", "weights"},
     "kernels": {"attention", "encoder", "weights"},
     "readout": {"checks", "encoder"},
-    "trace": {"attention", "checks", "config", "patches"},
+    "trace": {"attention", "checks", "config", "patches", "wording"},
     "model": {"checks", "embed", "kernels", "patches", "readout", "trace", "weights"},
     "maps": {"config", "patches", "trace"},
 }
