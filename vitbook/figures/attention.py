@@ -13,6 +13,7 @@ from vitbook.pixels import seen, unnormalise, view_box
 
 STAGE = (12, 14, 20)  # a photograph stands on a dark stage in both themes
 FADED = 0.5  # of the way from the stage to the grey photograph, where nothing is read
+GLOW = 24  # levels of 255 that full light adds, so that a dark patch is seen too
 CURVE = 0.6  # light = (weight / largest weight) ** CURVE, so that half of the largest weight is still seen
 
 
@@ -44,7 +45,7 @@ def lit(photo: Image.Image, weights, config: ViTConfig, size: tuple[int, int] = 
     base = photo.convert("RGB").resize(size, Image.LANCZOS)
     dim = Image.blend(Image.new("RGB", size, STAGE), base.convert("L").convert("RGB"), FADED)
     share = np.asarray(light)[..., None] / 255
-    return (np.asarray(dim) * (1 - share) * 0.8 + np.asarray(base) * share * 1.08).clip(0, 255).astype("uint8")
+    return (np.asarray(dim) * (1 - share) * 0.7 + (np.asarray(base) * 1.1 + GLOW) * share).clip(0, 255).astype("uint8")
 
 
 def frame(axis, tokens, config: ViTConfig, size, ink: str, width: float = 2.0, style="-") -> None:
