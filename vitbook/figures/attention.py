@@ -54,7 +54,9 @@ def frame(axis, tokens, config: ViTConfig, size, ink: str, width: float = 2.0, s
     w, h = size[0] / config.columns, size[1] / config.rows
     wide, high = (max(columns) - min(columns) + 1) * w, (max(rows) - min(rows) + 1) * h
     axis.add_patch(
-        Rectangle((min(columns) * w, min(rows) * h), wide, high, fill=False, edgecolor=ink, linewidth=width, linestyle=style)
+        Rectangle(
+            (min(columns) * w, min(rows) * h), wide, high, fill=False, edgecolor=ink, linewidth=width, linestyle=style
+        )
     )
 
 
