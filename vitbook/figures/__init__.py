@@ -33,7 +33,8 @@ _ROOMS = {
         "with_few_colours",
     ),
     "pencil": ("pencil_steps",),
-    "plotting": ("canvas", "label_ends", "show"),
+    "claims": ("claim",),
+    "plotting": ("canvas", "captioned", "label_ends", "show"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

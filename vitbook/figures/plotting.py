@@ -179,6 +179,14 @@ def show(fig, alt: str) -> None:
     display(finish(fig, alt))
 
 
+def captioned(fig, caption: str) -> None:
+    """Display ``fig`` now with ``caption`` below it, which also says what it shows to those who cannot see it."""
+    from IPython.display import HTML, display
+
+    show(fig, caption)
+    display(HTML(f'<p class="vb-caption">{escape(caption, quote=False)}</p>'))
+
+
 def _svg(fig) -> str:
     import matplotlib
 

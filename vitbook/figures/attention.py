@@ -1,0 +1,166 @@
+"""Attention as light: the photograph is dimmed, and what a query reads comes up in full contrast.  Chapters: Equation 2, heads."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.patches import Rectangle
+from PIL import Image
+
+from vitbook.config import ViTConfig
+from vitbook.figures.palette import colour
+from vitbook.figures.plotting import canvas
+from vitbook.pixels import seen, unnormalise, view_box
+
+STAGE = (12, 14, 20)  # a photograph stands on a dark stage in both themes
+FADED = 0.5  # of the way from the stage to the grey photograph, where nothing is read
+GLOW = 24  # levels of 255 that full light adds, so that a dark patch is seen too
+CURVE = 0.6  # light = (weight / largest weight) ** CURVE, so that half of the largest weight is still seen
+
+
+def tokens_in(box: tuple[float, float, float, float], photo: Image.Image, checkpoint) -> list[int]:
+    """The tokens of the patches under a box of the photograph, at least one.
+
+    box: (left, top, right, bottom) as parts of the photograph's width and height, whatever grid the checkpoint cuts.
+    """
+    config = checkpoint.config
+    left, top, right, bottom = view_box(photo.size, checkpoint.preprocessing)
+
+    def span(low, high, start, end, size, count):
+        first, last = (round((part * size - start) / (end - start) * count) for part in (low, high))
+        first = min(max(first, 0), count - 1)
+        return range(first, min(max(last, first + 1), count))
+
+    rows = span(box[1], box[3], top, bottom, photo.height, config.rows)
+    columns = span(box[0], box[2], left, right, photo.width, config.columns)
+    return [row * config.columns + column + 1 for row in rows for column in columns]
+
+
+def lit(photo: Image.Image, weights, config: ViTConfig, size: tuple[int, int] = (690, 460)) -> np.ndarray:
+    """The photograph (height, width, 3) in which a patch is the lighter the more of it is read; weights (N+1,) of one query.
+
+    Full light is the largest weight on a patch of this row.
+    """
+    grid = np.asarray(weights[1:], np.float64).reshape(config.rows, config.columns)
+    light = Image.fromarray(np.uint8(255 * (grid / max(grid.max(), 1e-12)) ** CURVE)).resize(size, Image.NEAREST)
+    base = photo.convert("RGB").resize(size, Image.LANCZOS)
+    dim = Image.blend(Image.new("RGB", size, STAGE), base.convert("L").convert("RGB"), FADED)
+    share = np.asarray(light)[..., None] / 255
+    return (np.asarray(dim) * (1 - share) * 0.7 + (np.asarray(base) * 1.1 + GLOW) * share).clip(0, 255).astype("uint8")
+
+
+def frame(axis, tokens, config: ViTConfig, size, ink: str, width: float = 2.0, style="-") -> None:
+    """A frame round a rectangle of tokens, on a picture of that size (width, height)."""
+    rows, columns = [(t - 1) // config.columns for t in tokens], [(t - 1) % config.columns for t in tokens]
+    w, h = size[0] / config.columns, size[1] / config.rows
+    wide, high = (max(columns) - min(columns) + 1) * w, (max(rows) - min(rows) + 1) * h
+    axis.add_patch(
+        Rectangle(
+            (min(columns) * w, min(rows) * h), wide, high, fill=False, edgecolor=ink, linewidth=width, linestyle=style
+        )
+    )
+
+
+def spotlight(axis, photo, weights, config: ViTConfig, query=None, boxes=(), size=(690, 460), title: str = "") -> None:
+    """What a query reads, as light on the photograph; the query framed in its colour, other places (lists of tokens) dashed."""
+    axis.imshow(lit(photo, weights, config, size))
+    if query:
+        frame(axis, [query], config, size, colour("query", "dark"), 2.4)
+    for tokens in boxes:
+        frame(axis, tokens, config, size, "#f4f4f4", 1.2, (0, (3, 2)))
+    bare(axis)
+    axis.set(anchor="NW")
+    axis.set_title(title, fontsize=10.5, fontweight="normal")
+
+
+def bare(axis) -> None:
+    """No ticks and no border."""
+    axis.set(xticks=[], yticks=[])
+    axis.spines[:].set_visible(False)
+
+
+def thumbnails(photo: Image.Image, checkpoint) -> np.ndarray:
+    """(N, P, P, 3) uint8: the patches as the model sees them, before they become numbers."""
+    config = checkpoint.config
+    pixels = np.asarray(seen(photo, checkpoint).convert("RGB"))
+    squares = pixels.reshape(config.rows, config.P, config.columns, config.P, 3)
+    return squares.transpose(0, 2, 1, 3, 4).reshape(config.N, config.P, config.P, 3)
+
+
+def ranking(axis, weights, patches: np.ndarray, names, count: int = 6) -> None:
+    """The largest weights of a row as bars, each with its patch and its name; names: token -> words."""
+    top = weights.argsort(descending=True)[:count].tolist()
+    count = len(top)
+    axis.barh(range(count), weights[top], color=colour("query"), height=0.62)
+    for y, token in enumerate(top):
+        axis.text(float(weights[token]) + 0.008, y, f"{weights[token]:.3f}  {names(token)}", va="center", fontsize=10.5)
+        if token:
+            inset = axis.inset_axes([-0.115, 1 - (y + 0.93) / count, 0.1, 0.86 / count])
+            inset.imshow(patches[token - 1])
+            inset.axis("off")
+        else:
+            axis.text(-0.02, y, "★", color=colour("class"), fontsize=15, ha="right", va="center")
+    axis.set(ylim=(count - 0.5, -0.5), xlim=(0, 1.25 * max(float(weights.max()), 0.2)))
+    bare(axis)
+
+
+def as_photo(x, checkpoint) -> Image.Image:
+    """A changed picture x (C, H, W) as the model sees it, to be drawn like a photograph."""
+    pixels = unnormalise(x, checkpoint.preprocessing)
+    return Image.fromarray(pixels.squeeze()).convert("RGB")
+
+
+def lay_out(patches: np.ndarray, config: ViTConfig) -> np.ndarray:
+    """(N, P, P, 3) -> (H, W, 3): patches in their order, row by row."""
+    grid = patches.reshape(config.rows, config.columns, config.P, config.P, 3)
+    return grid.transpose(0, 2, 1, 3, 4).reshape(config.H, config.W, 3)
+
+
+#: The boxes of Equation 2 from left to right: (x, y, width), ink, words, step of the chapter; shapes are filled in.
+_BOXES = {
+    "z": ((0.4, 16, 12), "stream", "tokens z", None),
+    "n": ((16, 16, 15), "muted", "LayerNorm: n", 4),
+    "q": ((35, 27, 15), "query", "queries q", None),
+    "k": ((35, 16, 15), "key", "keys k", None),
+    "v": ((35, 5, 15), "value", "values v", 5),
+    "A": ((54, 21.5, 21), "query", "softmax(q kᵀ/√D_h)", 6),
+    "sa": ((54, 5, 21), "value", "messages A v", 3),
+    "msa": ((78, 5, 15), "muted", "joined · U_msa", 7),
+    "out": ((82, 21.5, 15), "stream", "sum: z′", 8),
+}
+_ARROWS = (
+    ((12, 20), (16, 20)),
+    *(((31, 20), (33, 20), (33, y), (35, y)) for y in (31, 20, 9)),
+    ((50, 31), (52, 31), (52, 27), (54, 27)),
+    ((50, 20), (52, 20), (52, 24), (54, 24)),
+    ((50, 9), (54, 9)),
+    ((64.5, 21.5), (64.5, 13)),
+    ((75, 9), (78, 9)),
+    ((85.5, 13), (85.5, 21.5)),
+    ((6, 24), (6, 38.5), (91, 38.5), (91, 29.5)),  # the residual line
+)
+
+
+def flow_of_equation_2(config: ViTConfig):
+    """Equation 2 as boxes and arrows with the shapes of this config; the steps are those of the chapter."""
+    tokens = config.N + 1
+    rows, heads = f"{tokens} × {config.D}", f"{config.heads} × {tokens} × {config.D_h}"
+    shapes = dict.fromkeys(("z", "n", "msa", "out"), rows) | dict.fromkeys(("q", "k", "v", "sa"), heads)
+    shapes["A"] = f"{config.heads} × {tokens} × {tokens}"
+    figure, axis = canvas(height=270)
+    axis.set(xlim=(0, 100), ylim=(0, 40))
+    axis.axis("off")
+    for name, ((x, y, wide), ink, words, step) in _BOXES.items():
+        axis.add_patch(Rectangle((x, y), wide, 8, facecolor=colour(ink), alpha=0.13, edgecolor="none"))
+        axis.add_patch(Rectangle((x, y), wide, 8, fill=False, edgecolor=colour(ink), linewidth=1.3))
+        middle = {"x": x + wide / 2, "ha": "center", "va": "center"}
+        axis.text(y=y + 5.5, s=words, fontsize=10, **middle)
+        axis.text(y=y + 2.1, s=shapes[name], fontsize=9.8, color=colour("muted"), **middle)
+        if step:
+            under = y - 2.4 if name != "A" else y + 10
+            axis.text(y=under, s=f"step {step}", fontsize=9.8, color=colour("muted"), **middle)
+    for points in _ARROWS:
+        axis.plot(*zip(*points, strict=True), color=colour("muted"), linewidth=1.2)
+        head = {"arrowstyle": "->", "color": colour("muted"), "shrinkA": 0, "shrinkB": 0}
+        axis.annotate("", points[-1], points[-2], arrowprops=head)
+    axis.text(70, 36.2, "+ z", fontsize=10, color=colour("muted"), ha="center")
+    return figure
