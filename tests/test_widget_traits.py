@@ -15,9 +15,11 @@ from tiny import ODD, random_weights
 from vitbook.pictures import PictureError
 from vitbook.widgets.calculator.widget import Calculator
 from vitbook.widgets.explorer import first_view
+from vitbook.widgets.explorer.tour import explorer_links
 from vitbook.widgets.explorer.widget import AttentionExplorer
 from vitbook.widgets.figure1.widget import figure_1
 from vitbook.widgets.kit.traits import choices_of
+from vitbook.widgets.ledger.widget import ledger_table
 from vitbook.widgets.patterns.widget import PatternWidget
 from vitbook.widgets.pencil.widget import PencilWidget
 from vitbook.widgets.pickers.widget import patch_picker, position_picker
@@ -157,7 +159,7 @@ def test_a_choice_that_is_not_there_is_refused():
 @pytest.mark.parametrize(
     "wrong, says",
     [
-        ("chelsea", r"got 'chelsea', which is a picture; say AttentionExplorer\(picture='chelsea'\)"),
+        ("chelsea", r"got 'chelsea', which is a picture; say picture='chelsea'"),
         ("embeded", r"got 'embeded'; say load_checkpoint\('embeded'\) first"),
         (PICTURE, "ndarray"),
         (SimpleNamespace(weights=None), "SimpleNamespace"),
@@ -194,3 +196,27 @@ def test_parameters_of_a_pattern_go_with_it():
     assert widget.chosen == {"k": 3}
     widget.pattern = "axial"
     assert widget.chosen == {} and widget.pairs() > 0
+
+
+E_POS = random_weights().E_pos
+
+
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (lambda: patch_picker(PICTURE, tiny(), None), "patch must be a whole number from 0 to 11, got None"),
+        (lambda: patch_picker(PICTURE, tiny(), 12), "patch must be a whole number from 0 to 11, got 12"),
+        (lambda: position_picker(tiny(), ODD), "E_pos must be a tensor of 13 rows"),
+        (lambda: position_picker(E_POS[1:], ODD), "E_pos must be a tensor of 13 rows"),
+        (lambda: position_picker(E_POS, tiny()), "config must be a ViTConfig"),
+        (lambda: explorer_links(5), "stops must be a dict of words"),
+        (lambda: explorer_links({"there": 5}), "stops must be a dict of words"),
+        (lambda: ledger_table("the ledger"), "ledger must be what read_ledger returns, got 'the ledger'"),
+        (lambda: PencilWidget(U_qkv=None), "U_qkv must hold one matrix a head, got None"),
+        (lambda: Calculator(["ViT-B/16"]), "model must be one of ViT-B/16"),
+        (lambda: AttentionExplorer(tiny(), name=5), "name must be a text, got 5"),
+    ],
+)
+def test_what_a_widget_cannot_be_made_of_is_refused_by_name(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from html import escape
 from urllib.parse import urlencode
 
+from vitbook.wording import brief
+
 CHOICES = ("picture", "layer", "head", "query", "show", "direction", "scale")
 
 
@@ -13,6 +15,8 @@ class Tour:
     """A list of links; as text, the list of what they set."""
 
     def __init__(self, stops: Mapping[str, Mapping], name: str = ""):
+        if not isinstance(stops, Mapping) or not all(isinstance(stop, Mapping) for stop in stops.values()):
+            raise ValueError(f"stops must be a dict of words, each with a dict of choices, got {brief(stops)}")
         self.stops = {words: _choices(words, stop) for words, stop in stops.items()}
         self.name = name
 

@@ -27,6 +27,7 @@ from vitbook.widgets.explorer.view import AttentionView
 from vitbook.widgets.kit import colour_tables
 from vitbook.widgets.kit.checkpoints import checkpoint_of
 from vitbook.widgets.kit.traits import Checked, Flag, KnownAttributes, OneOf, Whole, choices_of, unknown
+from vitbook.wording import brief
 
 
 class AttentionExplorer(KnownAttributes, widgets.VBox):
@@ -64,6 +65,8 @@ class AttentionExplorer(KnownAttributes, widgets.VBox):
         for choice in choices:
             if choice not in choices_of(AttentionExplorer):
                 raise TypeError(unknown(choice, "AttentionExplorer", choices_of(AttentionExplorer)))
+        if not isinstance(name, str):
+            raise ValueError(f"name must be a text, got {brief(name)}")
         checkpoint = self._usable(load_checkpoint() if checkpoint is None else checkpoint)  # before any widget is made
         self._view = AttentionView(uid=uuid.uuid4().hex[:8], name=name, tables=colour_tables())
         self._pictures, self._controls = Pictures(), Controls(self._try)
@@ -101,7 +104,7 @@ class AttentionExplorer(KnownAttributes, widgets.VBox):
 
     def _usable(self, checkpoint):
         """The checkpoint, if its maps can be told from another's."""
-        fingerprint(checkpoint_of(checkpoint, "AttentionExplorer"))
+        fingerprint(checkpoint_of(checkpoint))
         return checkpoint
 
     def _whole_choice(self, value) -> dict | None:

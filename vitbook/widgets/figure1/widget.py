@@ -35,7 +35,7 @@ def figure_1(checkpoint, picture="chelsea", layer: int = 1) -> Figure1:
     picture: whatever `load_picture` takes.  Raises ValueError for what is no checkpoint, for a layer that the model does not
     have, and what `load_picture` and `preprocess` raise.
     """
-    checkpoint_of(checkpoint, "figure_1")
+    checkpoint_of(checkpoint)
     picture = load_picture(picture)
     trace = run(checkpoint, preprocess(picture, checkpoint))
     found = parts(checkpoint, trace, layer)

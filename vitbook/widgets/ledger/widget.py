@@ -12,6 +12,7 @@ from itertools import count, groupby
 from vitbook.ledger.publications import documents, joined, needs
 from vitbook.ledger.verdicts import AGREES, DIFFERS, ERRATUM, Ledger, Row
 from vitbook.widgets.kit import script, style
+from vitbook.wording import brief
 
 #: Verdict -> (its mark, its short name for filters).  Everything else needs something that is not here.
 MARKS = {AGREES: ("✓", "agrees"), DIFFERS: ("≠", "differs"), ERRATUM: ("!", "erratum")}
@@ -68,7 +69,9 @@ def _verdict_button(mark: str, name: str, count: int) -> str:
 
 
 def ledger_table(ledger: Ledger, opened: bool = False) -> LedgerTable:
-    """The filterable table of a ledger; opened: whether its groups start open."""
+    """The filterable table of a ledger; opened: whether its groups start open.  Raises ValueError for what is no ledger."""
+    if not isinstance(ledger, Ledger):
+        raise ValueError(f"ledger must be what read_ledger returns, got {brief(ledger)}")
     return LedgerTable(ledger, opened)
 
 

@@ -42,7 +42,7 @@ class PatternWidget(KnownAttributes, anywidget.AnyWidget):
 
     def __init__(self, checkpoint, picture="chelsea", pattern: str = "local", query: int | None = None, **chosen: int):
         """picture: whatever `load_picture` takes; query: the middle of the picture where it is None."""
-        config = checkpoint_of(checkpoint, "PatternWidget").config
+        config = checkpoint_of(checkpoint).config
         grids = offered_grids(config)
         super().__init__(
             data={

@@ -20,6 +20,7 @@ from vitbook.widgets.kit.traits import Checked, KnownAttributes, Whole
 from vitbook.wording import brief
 
 GIVEN = ("z", "U_qkv", "U_msa")
+_MATRICES = Sequence | np.ndarray | Tensor
 _BAR = [attention_colours(theme)[150] for theme in THEMES]  # of a weight: seen on either ground
 
 
@@ -39,6 +40,8 @@ class PencilWidget(KnownAttributes, anywidget.AnyWidget):
     head = Whole(1, most=lambda self: len(self.U_qkv)).tag(sync=True)
 
     def __init__(self, z=pencil.Z, U_qkv=pencil.U_QKV, U_msa=pencil.U_MSA, head: int = 1):
+        if not isinstance(U_qkv, _MATRICES):
+            raise ValueError(f"U_qkv must hold one matrix a head, got {brief(U_qkv)}")
         lists = pencil.steps(z, U_qkv, U_msa).lists()
         start = {name: lists[name] for name in GIVEN}
         super().__init__(start=start, **start)
@@ -53,7 +56,7 @@ class PencilWidget(KnownAttributes, anywidget.AnyWidget):
         shape = self.start[name]
         if name != "U_qkv":
             return matrix(name, value, len(shape), len(shape[0])).tolist()
-        if not isinstance(value, Sequence | np.ndarray | Tensor) or len(value) != len(shape):
+        if not isinstance(value, _MATRICES) or len(value) != len(shape):
             raise ValueError(f"U_qkv must hold {len(shape)} matrices, one a head, got {brief(value)}")
         rows, columns = len(shape[0]), len(shape[0][0])
         return [matrix(f"U_qkv of head {h}", U, rows, columns).tolist() for h, U in enumerate(value, start=1)]

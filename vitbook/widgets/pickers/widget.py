@@ -7,13 +7,16 @@ import numpy as np
 import torch
 import traitlets
 
+from vitbook.checks import whole
+from vitbook.config import ViTConfig
 from vitbook.figures.thumbnails import exact_picture
 from vitbook.maps import position_similarity
-from vitbook.patches import check_token, token_of
+from vitbook.patches import token_of
 from vitbook.pixels import seen
 from vitbook.widgets.kit import colour_tables, script, style
 from vitbook.widgets.kit.checkpoints import checkpoint_of
 from vitbook.widgets.kit.traits import KnownAttributes, Whole
+from vitbook.wording import brief
 
 LEVELS = 127  # steps to each side of zero
 
@@ -42,12 +45,13 @@ class GridPicker(KnownAttributes, anywidget.AnyWidget):
 def patch_picker(picture, checkpoint, patch: int = 0) -> GridPicker:
     """Choose a patch of a photograph: its token, its place, its pixels, and the first numbers of its row of x_p.
 
-    picture: what `load_picture` takes.  patch: the first one shown, from 0.  Raises ValueError where there is none.
+    picture: what `load_picture` takes.  patch: the first one shown, from 0.  Raises ValueError for what is no checkpoint and
+    where there is no such patch.
     """
-    config, how = checkpoint_of(checkpoint, "patch_picker").config, checkpoint.preprocessing
+    config, how = checkpoint_of(checkpoint).config, checkpoint.preprocessing
     return GridPicker(
         config,
-        check_token(patch + 1, config),
+        whole(patch, "patch", 0, config.N - 1) + 1,
         kind="patch",
         picture=exact_picture(seen(picture, checkpoint).convert("RGB")),
         normalise={"rescale": how.rescale, "mean": list(how.mean), "std": list(how.std)},
@@ -58,8 +62,15 @@ def position_picker(E_pos: torch.Tensor, config, token: int | None = None) -> Gr
     """Choose a place of the grid: the cosine of its position vector with every other's.
 
     E_pos (N+1, D).  token: the first one shown, from 1; by default the middle of the grid.
+    Raises ValueError where E_pos is none of this config.
     A cosine is stored to 1/254 of the largest, in size, between two different places; one with itself is 1 and left out.
     """
+    if not isinstance(config, ViTConfig):
+        raise ValueError(f"config must be a ViTConfig, such as checkpoint.config, got {brief(config)}")
+    shape = tuple(E_pos.shape) if isinstance(E_pos, torch.Tensor) else ()
+    if len(shape) != 2 or shape[0] != config.N + 1:
+        got = f"shape {shape}" if shape else brief(E_pos)
+        raise ValueError(f"E_pos must be a tensor of {config.N + 1} rows, such as checkpoint.weights.E_pos, got {got}")
     similarity = position_similarity(E_pos, config).flatten(1).double().numpy()  # (N, N)
     np.fill_diagonal(similarity, 0)
     top = float(np.abs(similarity).max()) or 1.0
