@@ -40,6 +40,13 @@ IN_CHAPTER = {
     "all_layers": {"1700": "the size that an exercise supposes", "1.2": "its answer, 2 to the power of -13"},
     "counting": {"0.6": "arithmetic of an answer", "13": "12 D² + 13 D", "307": "the name of the puzzle"},
     "encoder_block": {"0.044715": "the coefficient in the definition of the tanh form"},
+    "eq2": {
+        **dict.fromkeys(
+            "2.72 20.09 1.00 23.80 0.11 0.84 0.04".split(), "arithmetic of the invented example, worked in its cell"
+        ),
+        **dict.fromkeys("0.25 0.01 0.99".split(), "w (1 - w) at two weights"),
+        **dict.fromkeys("60 20".split(), "the shares of the invented layers"),
+    },
     "eq3": {"0.1587": "GELU(-1), a value of the function", "0.75": "its minimum", "0.17": "its minimum"},
     "exercises": {"0.044715": "the coefficient that the task names", "1e-6": "the epsilon that the task names"},
     "ledger": {"20": "the rule of the ledger: half a unit and a twentieth"},
