@@ -7,11 +7,9 @@ be believed, so a build marks its folder while it is at work, and one that finds
 
 from __future__ import annotations
 
-import atexit
 import errno
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -31,16 +29,6 @@ PATIENCE = 3.0  # seconds for a build that was just killed to let go
 ROOM = 300e6  # bytes that a whole book takes while it is made
 ROOM_AGAIN = 100e6  # where one stands already, only its pages are there twice for a while
 FULL = 1e6  # bytes left when something did not fit: a file that was cut off takes the rest
-
-
-def lend_a_home() -> None:
-    """A user without an account has no home folder, and Jupyter starts no kernel without one: lend it one for this build."""
-    try:
-        Path.home()
-    except RuntimeError:
-        home = tempfile.mkdtemp(prefix="vitbook-home-")
-        atexit.register(shutil.rmtree, home, ignore_errors=True)
-        os.environ["HOME"] = home
 
 
 def begin(app: Sphinx, config) -> None:
@@ -126,7 +114,6 @@ def end(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    lend_a_home()
     app.connect("config-inited", begin, priority=300)  # before anything is installed or written
     app.connect("builder-inited", lay_out, priority=300)
     app.connect("build-finished", refuse_full_disk, priority=100)  # before pages are finished

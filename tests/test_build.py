@@ -6,12 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT, build_book, small_book
 
 from bookbuild import execution
+from bookbuild.home import lend_a_home
 
 pytestmark = pytest.mark.book
 
@@ -118,3 +120,25 @@ def test_of_pages_without_cells_one_is_run_for_all(tmp_path):
     for name, path in sources.items():
         path.write_text(texts[name], encoding="utf-8")
     assert list(execution.chapters_to_run(sources)) == ["one", "two", "four"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="accounts are asked for as on Linux")
+def test_a_user_without_a_home_is_lent_one_that_goes_again():
+    """Jupyter isn't even imported without a home folder; a container's user may have no account and no HOME."""
+    code = (
+        "import os, pwd\n"
+        "def no_account(*_): raise KeyError('no such account')\n"
+        "pwd.getpwuid = no_account\n"
+        "import bookbuild.extension\n"
+        "from pathlib import Path\n"
+        "assert Path.home().is_dir() and os.environ['HOME'] == str(Path.home())\n"
+        "print(Path.home())"
+    )
+    environment = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lent = Path(done.stdout.strip())
+    assert "vitbook-home-" in lent.name and not lent.exists()
+    before = os.environ.get("HOME")
+    lend_a_home()
+    assert os.environ.get("HOME") == before
