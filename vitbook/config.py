@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from vitbook.checks import finite, flag, index, whole
 from vitbook.wording import brief
 
+#: Names only, so that a config needs no torch; `encoder` has the functions.
 ACTIVATIONS = ("gelu", "gelu_tanh", "relu")
 
 
@@ -30,11 +31,12 @@ class ViTConfig:
     heads: int
     M: int
     C: int = 3
-    eps: float = 1e-12
+    eps: float = 1e-12  # transformers' own for this family; other code takes 1e-6
     activation: str = "gelu"
-    qkv_bias: bool = True
+    qkv_bias: bool = True  # the released models have them, though no equation shows any
 
     def __post_init__(self) -> None:
+        # NumPy's and torch's numbers are taken too, and become Python's, so that equal configs are equal
         for letter in ("H", "W", "P", "D", "L", "heads", "M", "C"):
             _settle(self, letter, whole(getattr(self, letter), letter))
         _settle(self, "eps", finite(self.eps, "eps", " >= 0"))
@@ -66,7 +68,7 @@ class ViTConfig:
     @property
     def N(self) -> int:
         """Number of patches, HW / P² (Section 3.1). The sequence is N + 1 tokens long: [class] comes first."""
-        return self.rows * self.columns
+        return self.rows * self.columns  # HW / P², in whole numbers all the way
 
     @property
     def D_h(self) -> int:
@@ -90,10 +92,10 @@ def _check_one_of(choices: tuple[str, ...], value: object, name: str) -> None:
 
 
 def _variant(P: int, D: int, L: int, heads: int) -> ViTConfig:
-    return ViTConfig(H=224, W=224, P=P, D=D, L=L, heads=heads, M=4 * D)
+    return ViTConfig(H=224, W=224, P=P, D=D, L=L, heads=heads, M=4 * D)  # M is four times D in every row of Table 1
 
 
-BASE, LARGE, HUGE = (768, 12, 12), (1024, 24, 16), (1280, 32, 16)
+BASE, LARGE, HUGE = (768, 12, 12), (1024, 24, 16), (1280, 32, 16)  # D, L, heads
 
 #: Table 1 at 224 x 224 pixels, under the names that the paper uses.
 VARIANTS: dict[str, ViTConfig] = {

@@ -56,6 +56,7 @@ def place_of(token: int, config: ViTConfig) -> tuple[int, int]:
 def box_of(token: int, config: ViTConfig) -> tuple[slice, slice]:
     """Token 1..N -> the (rows, columns) of pixels that its patch covers, as slices of x[:, rows, columns]."""
     row, column = place_of(token, config)
+    # ends are not included, so neighbours share no pixel
     return slice(row * config.P, (row + 1) * config.P), slice(column * config.P, (column + 1) * config.P)
 
 

@@ -27,10 +27,11 @@ def preprocess(picture, checkpoint) -> Float[Tensor, "C H W"]:
 def prepare(picture, how: Preprocessing, config: ViTConfig) -> Float[Tensor, "C H W"]:
     """`preprocess` where there is no checkpoint at hand, only its preprocessing and its sizes."""
     pixels = np.asarray(_fitted(picture, how, config), np.float64)  # (H, W, 3), or (H, W) for one channel
+    # in float64 until here, as transformers' processor does it, so that not even the last digit differs
     scaled = (pixels.reshape(config.H, config.W, config.C) * how.rescale).astype(np.float32)
-    x = torch.from_numpy(scaled).permute(2, 0, 1)
+    x = torch.from_numpy(scaled).permute(2, 0, 1)  # (H, W, C) -> (C, H, W)
     mean, std = (torch.tensor(v, dtype=x.dtype, device=x.device).reshape(-1, 1, 1) for v in (how.mean, how.std))
-    return ((x - mean) / std).contiguous()
+    return ((x - mean) / std).contiguous()  # permute only relabels the axes; this puts the numbers in their order
 
 
 def seen(picture, checkpoint) -> Image.Image:
@@ -45,17 +46,18 @@ def _wants(checkpoint) -> tuple[Preprocessing, ViTConfig]:
 def _fitted(picture, how: Preprocessing, config: ViTConfig) -> Image.Image:
     picture = load_picture(picture)
     if config.C == 1:
-        picture = picture.convert("L")
+        picture = picture.convert("L")  # brightness as the eye weighs colours, not their mean
     elif config.C != 3:
         raise ValueError(f"this checkpoint takes C = {config.C} channels; a picture has 3 (or 1, as grey)")
     size, (left, top) = _geometry(picture.size, how)
-    if size[0] * size[1] > MAX_PIXELS:
+    if size[0] * size[1] > MAX_PIXELS:  # a strip one pixel high, its shortest edge enlarged, would be enormous
         raise ValueError(
             f"resizing this picture of {picture.width} x {picture.height} pixels to a shortest edge of {how.resize} makes "
             f"{size[0] * size[1]:,} pixels, more than {MAX_PIXELS:,}; cut a less narrow part out of it"
         )
     resized = picture.resize(size, RESAMPLING.index(how.resample)) if how.resize is not None else picture
     if how.crop is not None:
+        # Pillow fills with black what of the crop lies outside the picture
         resized = resized.crop((left, top, left + how.crop[1], top + how.crop[0]))
     if resized.size != (config.W, config.H):
         raise ValueError(
@@ -80,7 +82,7 @@ def unnormalise(x: Float[Tensor, "C H W"], how: Preprocessing) -> np.ndarray:
     """x -> (H, W, C) uint8, the inverse of rescaling and normalising: the picture as the model saw it."""
     mean, std = (torch.tensor(v, dtype=x.dtype, device=x.device).reshape(-1, 1, 1) for v in (how.mean, how.std))
     values = (x * std + mean) / how.rescale
-    return values.round().clamp(0, 255).to(torch.uint8).permute(1, 2, 0).numpy()
+    return values.round().clamp(0, 255).to(torch.uint8).permute(1, 2, 0).cpu().numpy()  # (C, H, W) -> (H, W, C)
 
 
 def _geometry(picture_size: tuple[int, int], how: Preprocessing) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -89,6 +91,7 @@ def _geometry(picture_size: tuple[int, int], how: Preprocessing) -> tuple[tuple[
     if isinstance(how.resize, tuple):
         height, width = how.resize
     elif how.resize is not None:
+        # the longer side is cut off to whole pixels, not rounded, as transformers does it
         short, long = how.resize, int(how.resize * max(width, height) / min(width, height))
         width, height = (short, long) if width <= height else (long, short)
     crop_height, crop_width = how.crop or (height, width)

@@ -56,14 +56,14 @@ class Trace:
     x_p: Tensor
     embeddings: Tensor
     z: list[Tensor]  # L + 1 of them; the other lists have L
-    q: list[Tensor]
+    q: list[Tensor]  # q and k are all that A follows from
     k: list[Tensor]
     v: list[Tensor]
     msa: list[Tensor]
     z_prime: list[Tensor]
     mlp: list[Tensor]
     y: Tensor
-    logits: Tensor | None = None
+    logits: Tensor | None = None  # without names: those belong to the checkpoint, see `Checkpoint.top`
     mask: Tensor | None = None
 
     @property

@@ -29,7 +29,7 @@ class LayerWeights:
 
     gamma_1: Tensor
     beta_1: Tensor
-    U_q: Tensor
+    U_q: Tensor  # three matrices and not one U_qkv, as checkpoints keep them
     U_k: Tensor
     U_v: Tensor
     b_q: Tensor  # zeros, not None, where the checkpoint has no biases: so Eq. 5 is one line for all of them
@@ -68,7 +68,7 @@ class Weights:
     """
 
     config: ViTConfig
-    E: Tensor
+    E: Tensor  # its rows run channel, row, column, as `cut` flattens a patch
     b_E: Tensor
     x_class: Tensor
     E_pos: Tensor
