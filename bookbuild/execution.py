@@ -131,9 +131,11 @@ class ChapterFailed(Exception):
 def run_chapter(cache, pk: int, timeout: int) -> CacheBundleIn:
     """Run a recorded notebook, in a worker.  Raises ChapterFailed."""
     chapter = cache.get_project_notebook(pk)
-    # Times would go into the cells' metadata, by which the cache knows a notebook again.
+    # Times would go into the cells' metadata, by which the cache knows a notebook again; and a kernel that may end by itself takes
+    # a second or two to clean up what nobody needs.
+    how = {"record_timing": False, "shutdown_kernel": "immediate"}
     resources = {"metadata": {"path": str(Path(chapter.uri).parent)}}
-    client = NotebookClient(chapter.nb, timeout=timeout, resources=resources, record_timing=False, config=ENCRYPTED)
+    client = NotebookClient(chapter.nb, timeout=timeout, resources=resources, config=ENCRYPTED, **how)
     started = [0]
     client.on_cell_start = lambda cell, cell_index: started.append(cell_index)
     start = monotonic()

@@ -25,7 +25,7 @@ from vitbook.library.errors import told
 from vitbook.widgets.explorer import atlas
 
 pytestmark = pytest.mark.spread
-LIMIT = 8  # seconds a cell, in these books
+LIMIT = 5  # seconds a cell, in these books
 OPTIONS = ["-W", "--keep-going"]
 PLAIN = HEADER + cell("print(6 * 7)")
 posix = pytest.mark.skipif(os.name != "posix", reason="signals, limits and permissions of POSIX")

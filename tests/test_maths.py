@@ -213,7 +213,7 @@ def test_no_formula_is_cut_off_on_paper(browser, site):
     context = browser.new_context(viewport=SHEET_OF_PAPER, java_script_enabled=False)
     page = context.new_page()
     page.emulate_media(media="print")
-    for chapter in pages(site):
+    for chapter in (each for each in pages(site) if each.name != "index.html"):  # which leads on at once
         page.goto(chapter.as_uri())
         assert page.evaluate(CUT_OFF) == [], chapter.name
         assert page.evaluate(UNDRAWN) == 0, chapter.name
