@@ -83,7 +83,10 @@ OTHERS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("words", "data"), [(words, data) for words, datas in OTHERS.items() for data in datas])
+CASES = [pytest.param(words, data, id=f"{words}-{n}") for words, datas in OTHERS.items() for n, data in enumerate(datas)]
+
+
+@pytest.mark.parametrize(("words", "data"), CASES)  # named by number: an archive holds the time at which it was made
 def test_what_came_is_named(words, data):
     with pytest.raises(PictureError, match=words) as caught:
         load_picture(data)
