@@ -83,7 +83,9 @@ OTHERS = {
 }  # fmt: skip
 
 
-CASES = [pytest.param(words, data, id=f"{words}-{n}") for words, datas in OTHERS.items() for n, data in enumerate(datas)]
+CASES = [
+    pytest.param(words, data, id=f"{words}-{n}") for words, datas in OTHERS.items() for n, data in enumerate(datas)
+]
 
 
 @pytest.mark.parametrize(("words", "data"), CASES)  # named by number: an archive holds the time at which it was made
