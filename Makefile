@@ -12,7 +12,7 @@ BIN         := $(VENV)/bin
 PIP         := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 SITE        := _build/html
 READY       := $(VENV)/.installed
-PYTEST      := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+PYTEST       = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help install book test check lint lab lab-settings serve fetch clean
@@ -40,6 +40,8 @@ test: lint           ## lint, the strict build, then all tests: every unit, and 
 	$(MAKE) book
 	VITBOOK_SITE=$(SITE) $(PYTEST)
 
+# The fast units wait for nobody.
+check: WORKERS = 2
 check: lint          ## for daily work, in less than a minute: lint, and the unit tests that are fast
 	$(PYTEST) -m "not book and not browser and not lab and not slow"
 
