@@ -122,7 +122,7 @@ _BOXES = {
     "q": ((35, 27, 15), "query", "queries q", None),
     "k": ((35, 16, 15), "key", "keys k", None),
     "v": ((35, 5, 15), "value", "values v", 5),
-    "A": ((54, 21.5, 21), "query", "softmax(q kᵀ/√D_h)", 6),
+    "A": ((54, 21.5, 21), "query", "A = softmax(q kᵀ/√D_h)", 6),
     "sa": ((54, 5, 21), "value", "messages A v", 3),
     "msa": ((78, 5, 15), "muted", "joined · U_msa", 7),
     "out": ((82, 21.5, 15), "stream", "sum: z′", 8),
