@@ -52,7 +52,7 @@ def test_splits_are_balanced_and_keep_examples_out_of_the_test():
 
 
 def test_bad_input_is_named():
-    Y, t = cloud()
+    _, t = cloud()
     with pytest.raises(ValueError, match="even"):
         list(splits(t, 5, 1))
     with pytest.raises(ValueError, match="examples must be a whole number from 2 to 58"):

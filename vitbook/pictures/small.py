@@ -33,5 +33,5 @@ def small_pictures() -> tuple[np.ndarray, np.ndarray]:
 
     Raises PictureError where the file is missing or is another one.
     """
-    grey = np.load(io.BytesIO(SMALL.read()))  # 0 to 1, in steps of 1/510
+    grey = np.load(io.BytesIO(SMALL.read()))  # 0 to 1
     return (255 * grey).round().astype(np.uint8), np.repeat([1, -1], 100)
