@@ -44,6 +44,7 @@ STUDIES = {
     "bias": {"config", "patches", "weights"},
     "convolution": {"checks"},
     "counting": {"checks", "config", "studies.formulas", "wording"},
+    "few_shot": {"checks"},
     "finetune": {"encoder", "model", "pixels"},
     "formulas": set(),
     "hybrid": {"checks", "weights"},
