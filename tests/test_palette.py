@@ -6,11 +6,13 @@ import re
 from itertools import combinations, pairwise
 from math import dist
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from coloraide import Color
 
-from vitbook.figures import palette
+from bookbuild.extension import size_of
+from vitbook.figures import palette, plotting
 from vitbook.figures.palette import GROUNDS, INKS, THEMES, attention_colours, colour, contrast, diverging_colours
 
 # What the three kinds of dichromats see: Machado, Oliveira and Fernandes 2009, severity 1.0.
@@ -127,3 +129,12 @@ def test_no_light_colour_has_two_dark_twins():
 def test_an_unknown_colour_is_named(name, theme):
     with pytest.raises(ValueError, match=f"{name}.*{theme}.*query"):
         colour(name, theme)
+
+
+def test_a_figure_for_a_phone_is_known_to_the_style_sheet():
+    """What is drawn at that width is written into the page at it, and book.css shows it whole."""
+    figure, _ = plotting.canvas(height=200, width=plotting.PHONE_WIDTH)
+    svg = ElementTree.fromstring(plotting.finish(figure, "nothing").svg)
+    assert size_of(svg)["width"] == f"{plotting.PHONE_WIDTH}px"
+    sheet = (Path(__file__).parents[1] / "book/assets/book.css").read_text(encoding="utf-8")
+    assert f'.vb-figure[width="{plotting.PHONE_WIDTH}"]' in sheet

@@ -17,6 +17,7 @@ from vitbook.figures.palette import attention_colours, colour, diverging_colours
 from vitbook.wording import one_line
 
 PAGE_WIDTH = 700  # px of text width on the page; a phone shows a figure at no less than 600 px and lets it scroll
+PHONE_WIDTH = 345  # px: a figure of this width is whole on a phone (book.css), at 300 px or more
 SMALLEST_TEXT = 13  # px at PAGE_WIDTH, so that it is still above 11 px on that phone
 _FONTS = Path(__file__).parent / "fonts"
 _PX = 1 / 96  # inches

