@@ -29,7 +29,8 @@ class Checkpoint:
     labels: K class names, or None where there is no head or the file names classes LABEL_0, LABEL_1, ...
     name: short, for the reader.  source: where it came from.  licence: as stated there.  notes: what a reader should
     know before trusting the output.  library: dtype -> transformers' own model in that type, with eager attention and
-    in evaluation mode, built without `weights`: the witness to compare with.
+    in evaluation mode, built without `weights`: the witness to compare with.  known: whether it is one of the two that the
+    book was written with, so that what it has learned can be asserted; any other may hold random numbers.
     """
 
     weights: Weights
@@ -40,6 +41,7 @@ class Checkpoint:
     licence: str
     notes: tuple[str, ...]
     library: Callable[[torch.dtype], PreTrainedModel]
+    known: bool = False
 
     @property
     def config(self) -> ViTConfig:

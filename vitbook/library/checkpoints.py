@@ -144,9 +144,10 @@ def _load_cached(hub_id: str, allow_pickle: bool) -> Checkpoint:
         checkpoint = load_folder(folder, repo, source, allow_pickle)
     except CheckpointError as error:
         raise CheckpointError(f"{error}. If the download was interrupted, '{get}' completes it") from None
-    if checkpoint.licence == "not stated" and repo == REFERENCE.repo:
-        return replace(checkpoint, licence=REFERENCE.licence)
-    return checkpoint
+    if repo != REFERENCE.repo:
+        return checkpoint
+    licence = REFERENCE.licence if checkpoint.licence == "not stated" else checkpoint.licence
+    return replace(checkpoint, licence=licence, known=folder.name == REFERENCE.revision)
 
 
 def _note_shadow(checkpoint: Checkpoint) -> Checkpoint:

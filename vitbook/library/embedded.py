@@ -55,6 +55,7 @@ def load_embedded(rounded: bool = False, dtype: torch.dtype = torch.float32) -> 
             *(["its matrices are rounded to float16"] if rounded else []),
         ),
         library=library,
+        known=True,
     )
 
 

@@ -271,9 +271,10 @@ class OtherNormalisation(Right):
         def column(numbers):
             return x.new_tensor(numbers).reshape(-1, 1, 1)
 
-        own, halves = self.checkpoint.preprocessing, (0.5, 0.5, 0.5)
+        own, C = self.checkpoint.preprocessing, self.config.C
+        halves, raw = ((0.5,) * C, (0.5,) * C), ((0.0,) * C, (1.0,) * C)
         imagenet = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-        mean, std = imagenet if tuple(own.mean) == halves else (halves, halves)
+        mean, std = halves if tuple(own.mean) != halves[0] else imagenet if C == 3 else raw
         return (x * column(own.std) + column(own.mean) - column(mean)) / column(std)
 
 
