@@ -891,7 +891,7 @@ def test_several_revisions_without_main_ask_for_one(whole, tmp_path):
 def test_nothing_said_means_the_reference_if_it_is_cached(whole, tmp_path):
     folder = folders.cache(whole, tmp_path / "hub", REFERENCE.repo, REFERENCE.revision)
     checkpoint = load_checkpoint()
-    assert (checkpoint.name, checkpoint.licence) == (REFERENCE.repo, "Apache-2.0")
+    assert (checkpoint.name, checkpoint.licence, checkpoint.known) == (REFERENCE.repo, "Apache-2.0", True)
     assert load_checkpoint(REFERENCE.repo).source == checkpoint.source
     (folder / "model.safetensors").unlink()  # an interrupted download: not used
     assert load_checkpoint().name.startswith("embedded")
