@@ -50,10 +50,10 @@ def pytest_collection_modifyitems(items):
 
 
 def when(item, in_a_browser: bool) -> int:
-    """JupyterLab, files that open pages, other files, builds that share nothing, visits that share nothing."""
+    """JupyterLab, files that open pages, other files; of what shares nothing first builds and what is slow, then visits to pages."""
     marked = lambda name: bool(item.get_closest_marker(name))  # noqa: E731
     if marked("spread"):
-        return 3 if marked("book") else 4
+        return 3 if marked("book") or marked("slow") else 4
     return 0 if marked("lab") else 1 if in_a_browser else 2
 
 
