@@ -90,6 +90,7 @@ def test_every_formula_of_the_chapters_can_be_set():
     assert found > 500
 
 
+@pytest.mark.book
 def test_a_formula_that_cannot_be_set_fails_the_strict_build_where_it_stands(tmp_path):
     small_book(tmp_path, {"bad": "# A page\n\nGood: $x$.\n\nBad, on line five: $\\nosuch{x}$.\n"})
     said = build_book(tmp_path, expect=None)
