@@ -10,6 +10,7 @@ import torch
 from matplotlib.colors import CenteredNorm, Normalize
 from matplotlib.patches import Rectangle
 
+from vitbook.figures.attention import bare as unframed
 from vitbook.figures.palette import colour
 from vitbook.figures.plotting import canvas, diverging_map, finish
 from vitbook.maps import position_similarity
@@ -18,9 +19,9 @@ from vitbook.pixels import seen, unnormalise
 
 
 def bare(axis, title: str = "") -> None:
-    """An axis without ticks and frame, for pictures and maps."""
-    axis.set(xticks=[], yticks=[], aspect="equal", title=title)
-    axis.spines[:].set_visible(False)
+    """An axis without ticks and frame, as `attention.bare` leaves it, whose cells stay square: for pictures and maps."""
+    unframed(axis)
+    axis.set(aspect="equal", title=title)
 
 
 def outline(axis, token: int, config, ink: str = "query", P: int | None = None) -> None:
