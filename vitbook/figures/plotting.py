@@ -199,9 +199,8 @@ def captioned(fig, caption: str) -> None:
     """Display ``fig`` now with ``caption`` below it, which also says what it shows to those who cannot see it."""
     from IPython.display import HTML, display
 
-    beside = (
-        len({axis.get_position().x0 for axis in fig.axes if axis.get_subplotspec() is not None}) == 2 == len(fig.axes)
-    )
+    places = [axis.get_position().x0 for axis in fig.axes if axis.get_subplotspec() is not None]
+    beside = len(places) == 2 == len(set(places))
     drawing = finish(fig, caption)
     display(drawing)
     text = escape(caption, quote=False)
