@@ -51,7 +51,6 @@ IN_CHAPTER = {
         "0.1587": "GELU(-1), a value of the function",
         "0.17": "its minimum",
         "0.044715": "the coefficient in the definition of the tanh form",
-        "2048": "published: the width of the first Transformer's MLP",
         "95": "the share that the last figure asks for",
     },
     "exercises": {"0.044715": "the coefficient that the task names", "1e-6": "the epsilon that the task names"},
