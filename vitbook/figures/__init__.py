@@ -10,9 +10,7 @@ _ROOMS = {
     "encoder": (
         "answer",
         "before_after",
-        "gelu_curves",
         "heads",
-        "hidden_numbers",
         "layer_line",
         "own_weight",
         "training_line",
