@@ -21,12 +21,15 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class Step:
-    """One step: the words of its choice, a picture, what the picture shows, and name -> (share from 0 to 1, its words) as bars."""
+    """One step: the words of its choice, a picture, what the picture shows, and its bars.
+
+    bars: name -> (share from 0 to 1, its words, name of a colour of the palette).
+    """
 
     choice: str
     picture: Image.Image
     shows: str
-    bars: Mapping[str, tuple[float, str]]
+    bars: Mapping[str, tuple[float, str, str]]
 
 
 class Steps:
@@ -53,7 +56,9 @@ class Steps:
             f'<label for="{uid}-{n}">{escape(step.choice)}</label>'
             for n, step in enumerate(self.steps)
         )
-        sheet = style("steps/widget.css", f"@media screen{{.vb-steps>figure{{display:none}}{shown}}}\n")
+        inks = dict.fromkeys(ink for step in self.steps for *_, ink in step.bars.values())
+        painted = "".join(f".vb-steps .vb-ink-{ink}{{background:var(--vb-{ink})}}" for ink in inks)
+        sheet = style("steps/widget.css", f"{painted}@media screen{{.vb-steps>figure{{display:none}}{shown}}}\n")
         return (
             f'<fieldset class="vb-widget vb-steps" id="{uid}"><style>{sheet}</style><legend>{escape(self.question)}</legend>'
             f"{choices}{''.join(map(_figure, self.steps))}</fieldset>"
@@ -76,9 +81,9 @@ def _figure(step: Step) -> str:
     )
 
 
-def _bar(name: str, share: float, words: str) -> str:
+def _bar(name: str, share: float, words: str, ink: str) -> str:
     wide = 100 * min(max(share, 0.0), 1.0)
     return (
         f'<div class="bar"><span>{escape(name)}</span><span class="value">{escape(words)}</span>'
-        f'<i aria-hidden="true" style="width:{wide:.1f}%"></i></div>'
+        f'<i class="vb-ink-{ink}" aria-hidden="true" style="width:{wide:.1f}%"></i></div>'
     )
