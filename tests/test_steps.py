@@ -14,11 +14,11 @@ def three(chosen: int = 1):
     inks = [Image.new("RGB", (20, 10), ink) for ink in ("red", "green", "blue")]
     words = ("none & all", "some", "all")
     shares = (1.0, 0.25, -0.5)
-    return stepper(
-        "How many <patches>?",
-        *(Step(w, ink, f"shows {w}", {"with": (share, f"{share:.2f}", "position")}) for w, ink, share in zip(words, inks, shares, strict=True)),
-        chosen=chosen,
-    )  # fmt: skip
+    steps = [
+        Step(w, ink, f"shows {w}", {"with": (share, f"{share:.2f}", "position")})
+        for w, ink, share in zip(words, inks, shares, strict=True)
+    ]
+    return stepper("How many <patches>?", *steps, chosen=chosen)
 
 
 def test_every_step_has_a_choice_a_picture_and_its_bars():
