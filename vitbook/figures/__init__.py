@@ -34,6 +34,7 @@ _ROOMS = {
     ),
     "pencil": ("pencil_steps",),
     "claims": ("claim",),
+    "reference": ("reference_run",),
     "plotting": ("canvas", "captioned", "label_ends", "show"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
