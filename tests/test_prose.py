@@ -59,7 +59,6 @@ IN_CHAPTER = {
         "1.07": "the answer of an exercise",
     },
     "numerics": {"0.044715": "the coefficient in the definition of the tanh form"},
-    "patches": {"99": "the share that the cell above asks for"},
     "related_work": {
         "29": "published: SASA's saving of parameters",
         "256": "arithmetic: 16 x 16 tokens",

@@ -19,7 +19,7 @@ _ROOMS = {
         "weight_bars",
     ),
     "glued": ("facts", "glue"),
-    "embedding": ("filters", "one_patch", "patch_grid", "similarity_maps", "similarity_tiles"),
+    "embedding": ("similarity_maps", "similarity_tiles"),
     "numbers": ("ladder", "layer_costs", "parameter_shares", "table_1_search", "tanh_errors"),
     "patterns": (
         "convolution_errors",
