@@ -15,7 +15,6 @@ _ROOMS = {
         "hidden_numbers",
         "layer_line",
         "own_weight",
-        "training_line",
         "weight_bars",
     ),
     "glued": ("facts", "glue"),

@@ -108,19 +108,6 @@ def layer_line(
     return finish(figure, alt)
 
 
-def training_line(losses):
-    """The loss of a head over its steps, with the ln K that it starts from."""
-    figure, axis = canvas(height=260)
-    axis.plot(losses, color=colour("class"))
-    axis.axhline(losses[0], color=colour("muted"), linewidth=1, linestyle="--")
-    axis.annotate(
-        "ln K", (len(losses) - 1, losses[0]), (0, 4), textcoords="offset points", ha="right", color=colour("muted")
-    )
-    axis.set(xlabel="step", ylabel="loss (nats a picture)", ylim=(0, None))
-    alt = f"The loss falls from {losses[0]:.3f}, which is ln K, to {losses[-1]:.3f} in {len(losses) - 1} steps."
-    return finish(figure, alt)
-
-
 def gelu_curves():
     """GELU, its tanh form and ReLU in one plot, and the difference of the two GELUs under them."""
     x = torch.linspace(-4, 4, 801, dtype=torch.float64)
