@@ -88,7 +88,7 @@ def _costs(pieces: Pieces, plan: LayerPlan, key: str, mid: float) -> str:
     part = pieces.parts[key]
     shares = ((part.parameter_share, "parameters"), (part.multiply_add_share, "multiply-adds"))
     gap = "\n" if plan.narrow else " "
-    lines = "\n".join(f"{percent(share)}{gap}of {what}" for share, what in shares).split("\n")
+    lines = "\n".join(f"{percent(share)} of all{gap}{what}" for share, what in shares).split("\n")
     return "".join(say(mid, plan.low + 46 + 16 * i, line, "small") for i, line in enumerate(lines))
 
 
