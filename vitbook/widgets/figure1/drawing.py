@@ -148,7 +148,8 @@ class Drawing:
             drawn.append(tag("g", rect, text, data_part=piece.part))
             said.append(f"{piece.name} {percent(share)}")
             at += length
-        words = f"of all {count.total:,} {what.replace('_', '-')}{' for one picture' if what == 'multiply_adds' else ''}:"
+        of_one = " for one picture" if what == "multiply_adds" and width > 400 else ""
+        words = f"of all {count.total:,} {what.replace('_', '-')}{of_one}:"
         label = say(x, y + 5, words, anchor="start")
         spoken = f"{words} {', '.join(said)}"
         said_of = {"data_part": BARS_KEY, "data_chapter": "counting", "aria_label": spoken}

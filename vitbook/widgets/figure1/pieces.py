@@ -135,7 +135,7 @@ class Pieces:
         places, start = self.places(rows), at.thumb + 20
         through_E = "".join(f"M{start},{y}H{bar}M{bar + bar_width},{y}H{strip}" for _, y in places[1:])
         to_z = "".join(f"M{strip + strip_width},{y}H{chip}M{chip + chip_width},{y}H{at.z[0]}" for _, y in places)
-        return path(through_E + to_z, "flow") + path(f"M{start},{rows[0]}H{strip}", "flow class")
+        return path(through_E + to_z, "flow") + path(f"M{start},{rows[0]}H{strip}", "flow class", data_part="x_class")
 
     def _patches(self, at: Columns, rows, low: float) -> str:
         patches, mid = self.places(rows)[1:], at.middles["thumb"]

@@ -1,7 +1,7 @@
 // The tour of Figure 1: sections of text pass below the drawing, which stays in sight and shows the parts they speak of.
 // Which section speaks of which parts stands in data-tour; without this script the text follows the whole drawing.
-const LARGEST = 1.7; // how much the drawing grows at most
-const LINE = "-68% 0px -32% 0px"; // the section that crosses this line, two thirds down the window, is the one being read
+const LARGEST = { wide: 1.6, tall: 1.2 }; // how much the drawing grows at most
+const ABOVE_THE_LINE = "10000% 0px -32% 0px"; // the last section that begins above a line, two thirds down the window, is being read
 const MARGIN = 12; // around the parts, in the drawing's units
 
 export function tour(root) {
@@ -49,12 +49,11 @@ export function tour(root) {
   const start = () => {
     const sections = Object.keys(stops).map((id) => document.getElementById(id)).filter(Boolean);
     if (!sections.length) return turn(false); // JupyterLab has no sections
+    const begun = new Set();
     const reading = new IntersectionObserver((entries) => {
-      for (const { isIntersecting, target, boundingClientRect } of entries) {
-        if (isIntersecting) go(stops[target.id]);
-        else if (target === sections[0] && boundingClientRect.top > 0) go([]);
-      }
-    }, { rootMargin: LINE });
+      for (const { isIntersecting, target } of entries) isIntersecting ? begun.add(target) : begun.delete(target);
+      go(stops[sections.findLast((section) => begun.has(section))?.id] ?? []);
+    }, { rootMargin: ABOVE_THE_LINE });
     for (const section of sections) reading.observe(section);
   };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
@@ -80,8 +79,9 @@ function placed(drawing, view, keys) {
   const [left, top] = ["x", "y"].map((side) => Math.min(...boxes.map((box) => box[side])) - MARGIN);
   const right = Math.max(...boxes.map((box) => box.x + box.width)) + MARGIN;
   const bottom = Math.max(...boxes.map((box) => box.y + box.height)) + MARGIN;
-  const fitting = Math.min(W / (right - left), room / (bottom - top), LARGEST);
-  const scale = drawing.classList.contains("vb-f1-tall") ? Math.max(fitting, 1) : fitting; // words stay legible
+  const tall = drawing.classList.contains("vb-f1-tall");
+  const fitting = Math.min(W / (right - left), room / (bottom - top), tall ? LARGEST.tall : LARGEST.wide);
+  const scale = tall ? Math.max(fitting, 1) : fitting; // words stay legible
   const x = within((left + right - W / scale) / 2, W - W / scale);
   const y = within(Math.min((top + bottom - room / scale) / 2, top), H - room / scale);
   return `translate(${-x * scale * unit}px, ${-y * scale * unit}px) scale(${scale})`;

@@ -99,7 +99,7 @@ class Figure1:
             '<button type="button" class="vb-button" data-does="whole" aria-pressed="false" hidden>Whole drawing</button>'
             "<span>Point at a part, tap it, or walk through with Tab and the arrow keys.</span></div>",
             table(self.parts, self.drawing.in_words()),
-            f"<script>{script('figure1/widget.js')}</script></div>",
+            f"<script>{_script()}</script></div>",
         ])  # fmt: skip
 
     def _tour(self) -> str:
@@ -117,6 +117,11 @@ class Figure1:
         size = {"width": UNIT * c.columns, "height": UNIT * c.rows, "preserveAspectRatio": "none"}
         image = tag("image", id=f"{self.uid}-photo", href=photo(sharp, 80), **size)
         return tag("svg", tag("defs", image), class_="vb-f1-shared", aria_hidden="true", focusable="false")
+
+
+def _script() -> str:
+    """The script as a page runs it at once, before what follows is laid out: no module, and its names stay its own."""
+    return f"(() => {{\n{script('figure1/widget.js').replace('export function', 'function')}}})();"
 
 
 def _style() -> str:
