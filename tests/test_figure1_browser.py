@@ -162,7 +162,9 @@ def toured(visit, tmp_path):
 
     def open_page(width: int, **options):
         figure = figure_1(tiny(), PICTURE, tour=STEPS)._repr_html_()
-        steps = "".join(f'<section id="{step}"><h3>{step}</h3><p style="height:500px">text</p></section>' for step in STEPS)
+        steps = "".join(
+            f'<section id="{step}"><h3>{step}</h3><p style="height:500px">text</p></section>' for step in STEPS
+        )
         page_file = tmp_path / "tour.html"
         page_file.write_text(
             f'<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8"><title>Figure 1</title>'
@@ -181,7 +183,8 @@ def toured(visit, tmp_path):
 def read_to(page, step: str) -> None:
     """Scroll until a section stands in the lower half of the window."""
     page.evaluate(
-        "step => { const top = document.getElementById(step).getBoundingClientRect().top; scrollBy(0, top - 450) }", step
+        "step => { const top = document.getElementById(step).getBoundingClientRect().top; scrollBy(0, top - 450) }",
+        step,
     )
     page.wait_for_timeout(400)
 

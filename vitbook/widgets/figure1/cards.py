@@ -32,7 +32,9 @@ def card(part: Part, picture: str, shown: bool) -> str:
     facts = [f"<b>{part.shape_text}</b>"]
     everywhere = " in all layers" if part.key in IN_EACH_LAYER else ""
     if part.parameters:
-        facts.append(f"<b>{part.parameters:,}</b> parameters{everywhere} ({percent(part.parameter_share)} of the model's)")
+        facts.append(
+            f"<b>{part.parameters:,}</b> parameters{everywhere} ({percent(part.parameter_share)} of the model's)"
+        )
     if part.multiply_adds:
         share = percent(part.multiply_add_share)
         facts.append(f"<b>{part.multiply_adds:,}</b> multiply-adds{everywhere} ({share} of the model's)")

@@ -228,8 +228,16 @@ class Pieces:
             ]
         else:
             lines = [(mid, 44, often, "huge"), (mid, 64, "encoder layer", "label"), (mid, 82, part.shape_text, "small")]
-            lines += [(mid, 108, share, "small strong"), (mid, 123, "of all", "small"), (mid, 137, "parameters", "small")]
-            lines += [(mid, 156, work, "small strong"), (mid, 171, "of all", "small"), (mid, 185, "multiply-adds", "small")]
+            lines += [
+                (mid, 108, share, "small strong"),
+                (mid, 123, "of all", "small"),
+                (mid, 137, "parameters", "small"),
+            ]
+            lines += [
+                (mid, 156, work, "small strong"),
+                (mid, 171, "of all", "small"),
+                (mid, 185, "multiply-adds", "small"),
+            ]
         words = "".join(say(at, y + down, text, kind, "start" if flat else "middle") for at, down, text, kind in lines)
         return self.part("encoder", (x - 2, y - 12, width + 14, height + 14), sheets, words)
 

@@ -33,9 +33,7 @@ from vitbook.wording import brief
 _numbers_of_figures = count(1)
 
 
-def figure_1(
-    checkpoint, picture="chelsea", layer: int = 1, tour: Mapping[str, Sequence[str]] | None = None
-) -> Figure1:
+def figure_1(checkpoint, picture="chelsea", layer: int = 1, tour: Mapping[str, Sequence[str]] | None = None) -> Figure1:
     """Figure 1 for this checkpoint and picture, with one layer (counted from 1) enlarged.
 
     picture: whatever `load_picture` takes.  tour: id of a section of the page -> the parts that it speaks of; while those
