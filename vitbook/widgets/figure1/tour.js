@@ -5,6 +5,8 @@ const ABOVE_THE_LINE = "10000% 0px -32% 0px"; // the last section that begins ab
 const MARGIN = 12; // around the parts, in the drawing's units
 
 export function tour(root) {
+  const around = root.closest("section");
+  if (!around) return; // JupyterLab has no sections
   const stops = JSON.parse(root.dataset.tour);
   const view = root.querySelector(".vb-f1-view");
   const drawings = [...view.querySelectorAll(":scope > svg[class*='vb-f1-']")].slice(1); // the first holds the photograph
@@ -20,6 +22,7 @@ export function tour(root) {
     if (drawing) drawing.style.transform = "on" in root.dataset ? placed(drawing, view, keys) : "";
   };
   const go = (keys) => {
+    if (keys.join() === parts.join()) return;
     parts = keys;
     delete root.dataset.open;
     look(parts);
@@ -28,14 +31,15 @@ export function tour(root) {
     if (on) root.dataset.on = "yes";
     else delete root.dataset.on;
     whole.setAttribute("aria-pressed", String(!on));
-    look(parts);
   };
 
   turn(true);
+  around.classList.add("vb-f1-toured");
+  for (let box = root; box !== around; box = box.parentElement) box.classList.add("vb-f1-boxless");
   whole.hidden = false;
   whole.addEventListener("click", () => turn(!("on" in root.dataset)));
   document.addEventListener("fullscreenchange", () => turn(document.fullscreenElement !== root));
-  new ResizeObserver(() => look(parts)).observe(view);
+  new ResizeObserver(() => look(parts)).observe(view); // at once, and whenever the tour is turned on or off
   closing(root, view);
 
   // With the keyboard one walks from part to part, and the drawing follows.
@@ -48,7 +52,7 @@ export function tour(root) {
 
   const start = () => {
     const sections = Object.keys(stops).map((id) => document.getElementById(id)).filter(Boolean);
-    if (!sections.length) return turn(false); // JupyterLab has no sections
+    if (!sections.length) return turn(false);
     const begun = new Set();
     const reading = new IntersectionObserver((entries) => {
       for (const { isIntersecting, target } of entries) isIntersecting ? begun.add(target) : begun.delete(target);
