@@ -47,7 +47,12 @@ IN_CHAPTER = {
         **dict.fromkeys("0.25 0.01 0.99".split(), "w (1 - w) at two weights"),
         **dict.fromkeys("60 20".split(), "the shares of the invented layers"),
     },
-    "eq3": {"0.1587": "GELU(-1), a value of the function", "0.75": "its minimum", "0.17": "its minimum"},
+    "eq3": {
+        "0.1587": "GELU(-1), a value of the function",
+        "0.17": "its minimum",
+        "0.044715": "the coefficient in the definition of the tanh form",
+        "95": "the share that the last figure asks for",
+    },
     "exercises": {"0.044715": "the coefficient that the task names", "1e-6": "the epsilon that the task names"},
     "ledger": {"20": "the rule of the ledger: half a unit and a twentieth"},
     "hybrid": dict.fromkeys(
