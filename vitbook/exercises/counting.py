@@ -32,6 +32,8 @@ COUNT_PARAMETERS = Exercise(
         "One layer: four D x D matrices with biases, D x M and M x D with biases, two LayerNorms of 2 D each.",
         "The position table has a row for [class] as well.",
     ),
+    minutes=15,
+    difficulty="medium",
     solution="""\
 def count_parameters(H, W, P, C, D, L, M, K):
     N = (H // P) * (W // P)

@@ -33,6 +33,8 @@ EMBED = Exercise(
         "np.concatenate stacks rows; both parts need two axes.",
         "E_pos has N + 1 rows: its row 0 belongs to [class].",
     ),
+    minutes=5,
+    difficulty="easy",
     solution="""\
 import numpy as np
 
@@ -115,6 +117,8 @@ RESAMPLE_POSITIONS = Exercise(
         " order does not matter.",
         "np.floor gives the row above; np.minimum keeps the row below inside the table.",
     ),
+    minutes=25,
+    difficulty="hard",
     solution='''\
 import numpy as np
 

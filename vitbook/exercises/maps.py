@@ -39,6 +39,8 @@ ATTENTION_DISTANCE = Exercise(
         "The distance of two patches is P times the straight-line distance of their places.",
         "Multiply weights and distances, sum along each row, average over the rows.",
     ),
+    minutes=15,
+    difficulty="medium",
     solution="""\
 import numpy as np
 
@@ -124,6 +126,8 @@ ROLLOUT = Exercise(
         "Start from the first layer and go up.",
         "Row i of the product says where token i of the last layer comes from, so each new layer stands on the left.",
     ),
+    minutes=10,
+    difficulty="medium",
     solution="""\
 import numpy as np
 

@@ -32,6 +32,8 @@ PLACE_OF_TOKEN = Exercise(
         "How many whole rows of patches fit before this one, and how many patches are left over?",
         "Whole-number division // and the remainder %, both by the length of a row.",
     ),
+    minutes=3,
+    difficulty="easy",
     solution="""\
 def place_of_token(token, rows, columns):
     patch = token - 1  # token 0 is [class]
@@ -87,6 +89,8 @@ TOKEN_OF_PLACE = Exercise(
         "All rows above are full; each holds as many patches as there are columns.",
         "One more at the end: [class] comes before every patch.",
     ),
+    minutes=3,
+    difficulty="easy",
     solution="""\
 def token_of_place(row, column, rows, columns):
     patch = row * columns + column
@@ -139,6 +143,8 @@ CUT_PATCHES = Exercise(
         "x.reshape(C, H // P, P, W // P, P) has five axes: channel, patch row, pixel row, patch column, pixel column.",
         "Bring the two patch axes to the front with transpose, then flatten what belongs to one patch.",
     ),
+    minutes=10,
+    difficulty="medium",
     solution="""\
 def cut_patches(x, P):
     C, H, W = x.shape
@@ -207,6 +213,8 @@ ASSEMBLE_PICTURE = Exercise(
         "After reshape(rows, columns, C, P, P), the axes of the picture want the order channel, row, pixel row, "
         "column, pixel column.",
     ),
+    minutes=10,
+    difficulty="medium",
     solution="""\
 import math
 

@@ -31,6 +31,8 @@ LOCAL_MASK = Exercise(
         "A key is near when both its row and its column are at most (k - 1) / 2 away.",
         "r[:, None] - r[None, :] holds the differences of all pairs.",
     ),
+    minutes=10,
+    difficulty="medium",
     solution="""\
 import numpy as np
 
@@ -128,6 +130,8 @@ AXIAL_MASK = Exercise(
         "r[:, None] == r[None, :] compares the rows of all pairs.",
         "One of the two is enough: |.",
     ),
+    minutes=5,
+    difficulty="easy",
     solution="""\
 import numpy as np
 

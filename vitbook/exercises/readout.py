@@ -13,7 +13,7 @@ CHAPTER = "Equation 4"
 
 def final_cases(r: np.random.Generator) -> Iterator[Case]:
     def draw(N: int, D: int, K: int, eps: float = 1e-6, scale: float = 1.0) -> tuple:
-        z = scale * r.standard_normal((N + 1, D))
+        z = scale * (r.standard_normal((N + 1, D)) + 1)
         return z, r.standard_normal(D), r.standard_normal(D), eps, r.standard_normal((D, K)), r.standard_normal(K)
 
     yield Case("six tokens, D = 7, four classes", draw(5, 7, 4))
@@ -35,6 +35,8 @@ CLASS_LOGITS = Exercise(
         "LayerNorm as in the encoder: population variance, eps under the root, then gamma and beta.",
         "The head is one product and one sum.",
     ),
+    minutes=5,
+    difficulty="easy",
     solution="""\
 import numpy as np
 
@@ -107,6 +109,8 @@ TOP_K = Exercise(
         "np.argsort sorts from small to large, and gives places rather than values.",
         "The last k places, turned round.",
     ),
+    minutes=5,
+    difficulty="easy",
     solution="""\
 import numpy as np
 
