@@ -20,7 +20,7 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-from bookbuild import execution, lookup, maths, maths_font, pages, quiet, site, workplace
+from bookbuild import execution, lookup, maths, maths_font, pages, quiet, site, solutions, workplace
 from bookbuild.equations import paper_number
 from vitbook.figures import palette
 
@@ -151,6 +151,7 @@ def setup(app: Sphinx) -> dict:
     site.setup(app)
     pages.setup(app)
     lookup.setup(app)
+    solutions.setup(app)
     maths.setup(app)
     app.add_css_file("palette.css", priority=600)
     app.add_transform(NumberEquations)

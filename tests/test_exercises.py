@@ -101,7 +101,7 @@ def test_starters_are_met_kindly(exercise):
     assert report.kind == "open" and "no lines yet" in repr(report) and f"check.{exercise.name}.hint()" in repr(report)
     unwritten = exercise.starter.replace("...", 'raise NotImplementedError("mine to write")')
     assert grade(exercise, executed(unwritten, exercise.name)).kind == "open"
-    assert exercise.shapes in " ".join(exercise.starter.split()) and exercise.header in exercise.starter
+    assert " ".join(exercise.shapes.split()) in " ".join(exercise.starter.split()) and exercise.header in exercise.starter
     assert max(map(len, exercise.starter.splitlines())) <= WIDTH
 
 

@@ -48,7 +48,11 @@ IN_CHAPTER = {
         **dict.fromkeys("60 20".split(), "the shares of the invented layers"),
     },
     "eq3": {"0.1587": "GELU(-1), a value of the function", "0.75": "its minimum", "0.17": "its minimum"},
-    "exercises": {"0.044715": "the coefficient that the task names", "1e-6": "the epsilon that the task names"},
+    "exercises": {
+        "0.044715": "the coefficient that the task names",
+        "1e-6": "the epsilon that the task names",
+        **dict.fromkeys("15 20 25 30 45".split(), "minutes that a task may take, a guess of ours"),
+    },
     "ledger": {"20": "the rule of the ledger: half a unit and a twentieth"},
     "hybrid": dict.fromkeys(
         "576 144 98 49 25 13".split(), "arithmetic of an answer: sides and tokens after each stride"

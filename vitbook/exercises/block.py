@@ -273,8 +273,8 @@ VIT_ENCODER_BLOCK = Exercise(
     shapes="x (B, N, D), Wq, Wk, Wv, Wo (D, D), W1 (D, M), W2 (M, D), all float64 -> (B, N, D), float64.",
     hints=(
         "Write layer_norm, softmax and gelu first; the earlier exercises check them one by one.",
-        "The width D is x.shape[-1], and each head is D // num_heads wide. M is nowhere needed: it is W1.shape[1].",
-        "Heads go behind the batch axis: (B, N, D) to (B, N, num_heads, D_h) to (B, num_heads, N, D_h).",
+        "D is the last number of `x.shape`, and D_h is `D // num_heads`. You need no mlp_ratio: W1 has M columns already.",
+        "Split q, k and v with a reshape to (B, N, num_heads, D_h). Then move the heads in front of the tokens.",
         "Two lines at the end, Eq. 2 and Eq. 3, each adding what came in.",
     ),
     minutes=30,

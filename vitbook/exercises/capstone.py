@@ -104,17 +104,17 @@ VIT = Exercise(
     name="vit",
     parameters="x, w",
     chapter="The whole model",
-    statement="Eq. 1 to 4 from a picture to y, with all biases. Return what each step leaves, under its name: x_p and z_0,"
-    " for every layer l from 1 on z_prime_l and z_l, at last y.",
-    shapes="x (C, H, W) and the weights w: w.P, w.heads, w.eps, w.gelu (a function), w.E (P P C, D), w.b_E (D,), w.x_class"
-    " (1, D), w.E_pos (N + 1, D), w.gamma, w.beta (D,), and a list w.layers. Each layer has gamma_1, beta_1, U_q, b_q, U_k,"
-    " b_k, U_v, b_v, U_msa, b_msa, gamma_2, beta_2, W_1, b_1, W_2 and b_2, in the shapes of Eq. 2 and 3. -> a dict of arrays:"
-    " x_p (N, P P C), z_0, z_prime_1, z_1 and so on (N + 1, D), y (D,).",
+    statement="Eq. 1 to 4, from a picture to y, with all biases of a checkpoint. Return what each step leaves, by its name: "
+    "x_p, z_0, then z_prime_1 and z_1 for layer 1, and so on for every layer, and y at the end.",
+    shapes="x (C, H, W), w the weights -> a dict of arrays: x_p (N, P P C), y (D,), all others (N + 1, D).\n"
+    "w holds P, heads, eps, gelu (a function), E (P P C, D), b_E (D,), x_class (1, D), E_pos (N + 1, D), gamma, beta (D,) and"
+    " layers.\n"
+    "Each of w.layers holds gamma_1, beta_1, U_q, b_q, U_k, b_k, U_v, b_v, U_msa, b_msa, gamma_2, beta_2, W_1, b_1, W_2, b_2.",
     hints=(
-        "Nearly all of it stands in your functions: cut_patches, embed, layer_norm, softmax, msa. Only biases are new.",
-        "A bias is added right after its product: q = z @ U_q + b_q, and so for k, v, U_msa, W_1 and W_2.",
-        'Begin with stages = {"x_p": x_p, "z_0": z}; in the loop, stages[f"z_prime_{l}"] = z after the first sum.',
-        "enumerate(w.layers, start=1) counts the layers from 1, as the paper does. y reads row 0 alone.",
+        "Most of it stands in your functions for cut_patches, embed, layer_norm, softmax and msa. The biases are new.",
+        "A bias is added right after its product: `q = z @ U_q + b_q`. The same holds for k, v, U_msa, W_1 and W_2.",
+        'Begin with `stages = {"x_p": x_p, "z_0": z}`. In the loop, set `stages[f"z_prime_{l}"] = z` after the first sum.',
+        "`enumerate(w.layers, start=1)` counts the layers from 1, as the paper does. For y only row 0 is needed.",
     ),
     minutes=45,
     difficulty="hard",

@@ -99,7 +99,8 @@ class Exercise:
     def starter(self) -> str:
         """A cell to begin with: it runs, and its check says kindly that the work is still to be done."""
         indent = dict(initial_indent="    ", subsequent_indent="    ")
-        told = textwrap.fill(f'"""{self.shapes}"""', WIDTH, break_long_words=False, break_on_hyphens=False, **indent)
+        how = dict(width=WIDTH, break_long_words=False, break_on_hyphens=False, **indent)
+        told = "\n".join(textwrap.fill(line, **how) for line in f'"""{self.shapes}"""'.split("\n"))
         return f"{self.header}\n{told}\n    ...  # your lines here\n"
 
     @property

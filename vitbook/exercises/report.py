@@ -54,18 +54,18 @@ class Report:
 
     def __repr__(self) -> str:
         lines = [self.title, *self.words]
-        if self.call:
-            lines.append(f"The call was {self.call}.")
         if self.mistake:
             lines.append(f"{self.known}, {self.mistake}: {self.explanation}")
+        if self.call:
+            lines.append(f"The call was {self.call}.")
         return "\n  ".join(lines)
 
     def _repr_html_(self) -> str:
         parts = [f"<p><strong>{escape(self.title)}</strong></p>", *(f"<p>{escape(line)}</p>" for line in self.words)]
-        if self.call:
-            parts.append(f"<p>The call was <code>{escape(self.call)}</code>.</p>")
         if self.mistake:
             parts.append(f"<p>{self.known}, <strong>{escape(self.mistake)}</strong>: {escape(self.explanation)}</p>")
+        if self.call:
+            parts.append(f"<p>The call was <code>{escape(self.call)}</code>.</p>")
         if self.traceback:
             parts.append(
                 f"<details><summary>The whole traceback</summary><pre>{escape(self.traceback)}</pre></details>"
