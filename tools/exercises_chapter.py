@@ -51,7 +51,7 @@ TITLES = {
     "vit_encoder_block": "The whole block",
     "class_logits": "Read the answer",
     "top_k": "Rank it",
-    "vit": "The whole model, on a real photograph",
+    "vit": "From a picture to its y",
     "count_parameters": "Count them all",
     "local_mask": "A square window",
     "axial_mask": "Rows and columns",
@@ -94,15 +94,18 @@ from vitbook import figures
 from vitbook.exercises import in_numpy
 from vitbook.figures import glue
 from vitbook.figures.palette import colour
+from vitbook.figures.plotting import PHONE_WIDTH
 
 tasks = [grader.exercise for grader in vitbook.check]
-drawn, axis = figures.canvas(height=24 * len(tasks) + 60, width=350)
+drawn, axis = figures.canvas(height=24 * len(tasks) + 60, width=PHONE_WIDTH)
 for y, task in enumerate(tasks):
     axis.barh(y, task.minutes, height=0.6, color=colour("muted"))
     axis.text(task.minutes + 1, y, f"{task.minutes} {task.difficulty}", fontsize=10, va="center")
 axis.set_yticks(range(len(tasks)), [task.name for task in tasks], fontsize=10)
 axis.set(ylim=(len(tasks) - 0.4, -0.6), xlim=(0, 1.4 * max(task.minutes for task in tasks)), xlabel="minutes")
-figures.captioned(drawn, "The tasks, in the order of the book. The minutes are a guess, for someone who has read the chapter of the task.")
+figures.captioned(
+    drawn, "The tasks, in the order of the book. The minutes are a guess, for someone who has read the chapter of the task."
+)
 glue(
     count=len(tasks), hours=(sum(task.minutes for task in tasks) / 60, ".0f"),
     known=len({each.name for task in tasks for each in task.mistakes}),
@@ -115,7 +118,8 @@ glue(
 
 **You will learn** which mistakes are common, what they are called, and how to find out where one sits.
 
-**You need** NumPy, and the chapter named above each group of tasks. All tasks together may take {glue:text}`hours` hours; each can be done alone.
+**You need** NumPy, and the chapter named above each group of tasks.
+All tasks together may take {glue:text}`hours` hours; each can be done alone.
 ```
 
 ```{admonition} Where to work
@@ -191,7 +195,9 @@ report
 
 #: After the capstone: the reader's function on a photograph, and what a mistake looks like, stage by stage.
 REAL = '''
-Now run your model on the cat, with the weights of a real checkpoint.
+#### On a real photograph
+
+Now run your model on a cat, with the weights of a real checkpoint.
 `in_numpy` hands them over as NumPy arrays in float64.
 The report names the first stage that differs, if one does.
 
@@ -242,7 +248,7 @@ first = names.index(f"z_prime_{middle}")
 assert max(rounding) < 1e-3 and max(late[:first]) < 1e-6 < late[first] and early[0] < 1e-6 < early[1]
 assert max(gaps(stages_of(with_layer(middle, b_k=0 * layer.b_k)))) < 1e-3
 
-drawn, axis = figures.canvas(height=330, width=350)
+drawn, axis = figures.canvas(height=330, width=PHONE_WIDTH)
 for label, line, ink in (
     ("positions forgotten", early, "position"),
     (f"U_msa transposed in layer {middle}", late, "value"),
@@ -253,7 +259,10 @@ marked = sorted({1, first, len(names) - 1})
 axis.set_xticks(marked, [names[i].replace("_prime", "'") for i in marked], fontsize=10)
 axis.set(yscale="log", ylim=(3e-10, 1e4), ylabel="largest difference (share)")
 axis.legend(fontsize=9.5, frameon=False, loc="upper left")
-figures.captioned(drawn, "How far each stage is from the right one: the largest difference, as a share of the largest number there. At the bottom: no difference.")
+figures.captioned(
+    drawn, "How far each stage is from the right one: the largest difference, as a share of the largest number there. "
+    "At the bottom: no difference.",
+)
 glue(middle=middle)
 ```
 

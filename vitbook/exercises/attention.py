@@ -20,7 +20,9 @@ SCORES = (
     ),
     mistake("not divided", "the scores are divided by √D_h before the softmax.", (" / np.sqrt(D_h)", "")),
     mistake("divided by D_h", "the scores are divided by the square root of D_h.", ("np.sqrt(D_h)", "D_h")),
-    mistake("divided by D", "the scores are divided by √D_h, the root of one head's width.", ("np.sqrt(D_h)", "z.shape[-1]")),
+    mistake(
+        "divided by D", "the scores are divided by √D_h, the root of one head's width.", ("np.sqrt(D_h)", "z.shape[-1]")
+    ),
     mistake("multiplied by the root", "the scores are divided by √D_h.", (" / np.sqrt(D_h)", " * np.sqrt(D_h)")),
     mistake(
         "divided after the softmax",
@@ -40,7 +42,11 @@ SCORES = (
         "right for small scores, but exponentials overflow above about 709; take the row's largest score off first.",
         ("np.exp(scores - scores.max(axis=-1, keepdims=True))", "np.exp(scores)"),
     ),
-    mistake("softmax forgotten", "the scores were used as weights without the softmax.", ("softmax(scores) @ v", "scores @ v")),
+    mistake(
+        "softmax forgotten",
+        "the scores were used as weights without the softmax.",
+        ("softmax(scores) @ v", "scores @ v"),
+    ),
     mistake(
         "causal mask",
         "tokens were kept from looking at later ones, as in GPT; a ViT has no mask.",
@@ -56,9 +62,17 @@ SCORES = (
         "row i must be the query of token i against all keys; yours is the key of token i against all queries.",
         ("q @ k.", "k @ q."),
     ),
-    mistake("k and v exchanged", "the keys make the scores, the values make the sum; yours has them the other way.", ("q, k, v =", "q, v, k =")),
+    mistake(
+        "k and v exchanged",
+        "the keys make the scores, the values make the sum; yours has them the other way.",
+        ("q, k, v =", "q, v, k ="),
+    ),
     mistake("q and v exchanged", "the queries make the scores, the values make the sum.", ("q, k, v =", "v, k, q =")),
-    mistake("keys for values", "the weights multiply the values v, not the keys.", ("softmax(scores) @ v", "softmax(scores) @ k")),
+    mistake(
+        "keys for values",
+        "the weights multiply the values v, not the keys.",
+        ("softmax(scores) @ v", "softmax(scores) @ k"),
+    ),
     mistake(
         "A transposed",
         "row i of A holds the weights of query i, and A v is the product from the left.",

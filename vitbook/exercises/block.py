@@ -194,8 +194,16 @@ WIRING = (
         "msa(layer_norm(x), num_heads, Wq, Wk, Wv, Wo) + layer_norm(x)",
         "gelu(layer_norm(x_prime) @ W1) @ W2 + layer_norm(x_prime)",
     ),
-    mistake("residual from the start", "the second half adds x_prime, the result of Eq. 2, not x.", ("W2 + x_prime", "W2 + x")),
-    mistake("side by side", "both halves read x; the MLP must read x_prime, the result of Eq. 2.", ("norm(x_prime)", "norm(x)")),
+    mistake(
+        "residual from the start",
+        "the second half adds x_prime, the result of Eq. 2, not x.",
+        ("W2 + x_prime", "W2 + x"),
+    ),
+    mistake(
+        "side by side",
+        "both halves read x; the MLP must read x_prime, the result of Eq. 2.",
+        ("norm(x_prime)", "norm(x)"),
+    ),
     mistake(
         "MLP first",
         "attention comes first, then the MLP.",
@@ -208,7 +216,11 @@ WIRING = (
         (MLP_CALL, f"layer_norm({MLP_CALL})"),
     ),
     mistake("GELU after W2", "GELU stands between W1 and W2.", ("@ W1) @ W2", "@ W1 @ W2)")),
-    mistake("GELU forgotten", "between W1 and W2 stands a GELU; without it the MLP is one linear map.", (TANH_LINE, "return x")),
+    mistake(
+        "GELU forgotten",
+        "between W1 and W2 stands a GELU; without it the MLP is one linear map.",
+        (TANH_LINE, "return x"),
+    ),
     mistake(
         "wrong mlp ratio",
         "only D of the M hidden numbers were used; the hidden width is W1.shape[1].",
@@ -242,14 +254,21 @@ HEADS = (
         ("scores.max(axis=-1,", "scores.max(axis=1,"),
         ("powers.sum(axis=-1,", "powers.sum(axis=1,"),
     ),
-    mistake("one head only", "all of D was one head; split it first.", ("D_h = D // num_heads", "num_heads, D_h = 1, D")),
+    mistake(
+        "one head only", "all of D was one head; split it first.", ("D_h = D // num_heads", "num_heads, D_h = 1, D")
+    ),
     mistake("Wo forgotten", "after joining the heads comes one more matrix, Wo.", (" @ Wo", "")),
     mistake("Wq used twice", "the keys come from Wk, not from Wq.", ("(Wq, Wk, Wv)", "(Wq, Wq, Wv)")),
 )
 RIGHT = "the matrices multiply from the right as they are, x @ W; torch stores the transpose."
 TRANSPOSED = (
     mistake(
-        "all matrices transposed", RIGHT, ("(z @ W)", "(z @ W.T)"), ("D) @ Wo", "D) @ Wo.T"), ("@ W1)", "@ W1.T)"), ("@ W2 +", "@ W2.T +")
+        "all matrices transposed",
+        RIGHT,
+        ("(z @ W)", "(z @ W.T)"),
+        ("D) @ Wo", "D) @ Wo.T"),
+        ("@ W1)", "@ W1.T)"),
+        ("@ W2 +", "@ W2.T +"),
     ),
     mistake("Wq, Wk and Wv transposed", RIGHT, ("(z @ W)", "(z @ W.T)")),
     mistake("Wq transposed", RIGHT, ("(Wq, Wk, Wv)", "(Wq.T, Wk, Wv)")),
@@ -261,7 +280,11 @@ TRANSPOSED = (
 )
 EPS = (
     mistake("another eps", "eps is 1e-6 here; 1e-12 is the library's.", ("1e-6", "1e-12")),
-    mistake("PyTorch's eps", "eps is 1e-6 here; 1e-5 is what PyTorch's LayerNorm takes when nothing is said.", ("1e-6", "1e-5")),
+    mistake(
+        "PyTorch's eps",
+        "eps is 1e-6 here; 1e-5 is what PyTorch's LayerNorm takes when nothing is said.",
+        ("1e-6", "1e-5"),
+    ),
 )
 
 VIT_ENCODER_BLOCK = Exercise(

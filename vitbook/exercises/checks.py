@@ -38,7 +38,9 @@ class Grader:
         Raises ValueError where the number of arguments is not the task's.
         """
         if len(arguments) != len(self.exercise.names):
-            raise ValueError(f"{self.exercise.signature} takes {len(self.exercise.names)} arguments, got {len(arguments)}")
+            raise ValueError(
+                f"{self.exercise.signature} takes {len(self.exercise.names)} arguments, got {len(arguments)}"
+            )
         report = self(function)
         return grade(self.exercise, function, seconds, cases=[Case("your own call", arguments)]) if report else report
 

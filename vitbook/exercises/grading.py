@@ -147,9 +147,7 @@ def passed(exercise: Exercise, trials: list[Trial], own: bool) -> Report:
     return Report(exercise.name, "passed", tuple(words))
 
 
-def failing_report(
-    exercise: Exercise, function: Callable, trials: list[Trial], failed: Trial, search: bool
-) -> Report:
+def failing_report(exercise: Exercise, function: Callable, trials: list[Trial], failed: Trial, search: bool) -> Report:
     if failed.failure.kind == "open" or (failed is trials[0] and is_empty(function)):
         words = (
             "Nothing is wrong: the function has no lines yet.",

@@ -38,7 +38,10 @@ def locate(exercise: Exercise, attempt: Attempt) -> tuple[str, ...]:
         return attempt([case])[0].failure is None
 
     zero = {name: 0 * W for name, W in weights.items()}
-    off = {"attention": {n: zero[n] for n in ("W1", "W2")}, "MLP": {n: zero[n] for n in ("Wv", "Wo")}}  # leaves that half
+    off = {
+        "attention": {n: zero[n] for n in ("W1", "W2")},
+        "MLP": {n: zero[n] for n in ("Wv", "Wo")},
+    }  # leaves that half
     tried = {half: attempt([alone(case, off[half]) for case in exercise.draw()]) for half in off}
     wrong = [half for half in off if any(trial.failure for trial in tried[half])]
     named = {half: known_mistakes(exercise, tried[half]) for half in wrong}
@@ -76,7 +79,9 @@ def norm_words(right: Callable[..., bool], x: np.ndarray, plain: np.ndarray) -> 
         return "It differs first in LayerNorm's eps: for large numbers, where eps does not matter, it is right."
     halves = np.sign(np.random.default_rng(2).permuted(np.arange(x.size).reshape(x.shape) % 2 - 0.5, axis=-1))
     signs = 1e4 * halves  # its spread and its mean size are both 1e4, whichever of them a token is divided by
-    return "It differs first in LayerNorm: on tokens that need none, it is right." if right(plain) or right(signs) else ""
+    return (
+        "It differs first in LayerNorm: on tokens that need none, it is right." if right(plain) or right(signs) else ""
+    )
 
 
 def left_alone(x: np.ndarray) -> np.ndarray:

@@ -121,13 +121,9 @@ class Exercise:
         """The solution, executed."""
         return executed(self.solution, self.name)
 
-    @lru_cache(maxsize=8192)  # noqa: B019: exercises live as long as the package
     def wrong(self, *known: Mistake) -> Callable:
         """The solution with these mistakes in it, executed.  Raises ValueError where they exclude each other."""
-        source = self.solution
-        for each in known:
-            source = each.source(source)
-        return executed(source, self.name)
+        return made(self, known)
 
     def draw(self, seed: int = 0) -> list[Case]:
         """The cases, the same ones for the same seed."""
@@ -136,6 +132,14 @@ class Exercise:
     def described(self, case: Case) -> str:
         """The call in one line: ``layer_norm(x (5, 7), gamma (7,), beta (7,), eps=1e-06)``."""
         return f"{self.name}({', '.join(shown(n, a) for n, a in zip(self.names, case.arguments, strict=True))})"
+
+
+@lru_cache(maxsize=8192)  # a search for two mistakes at once tries thousands
+def made(exercise: Exercise, known: tuple[Mistake, ...]) -> Callable:
+    source = exercise.solution
+    for each in known:
+        source = each.source(source)
+    return executed(source, exercise.name)
 
 
 def shown(name: str, argument: Any) -> str:
