@@ -113,8 +113,8 @@ ATTENTION_HEAD = Exercise(
     name="attention_head",
     parameters="z, U_qkv",
     chapter=CHAPTER,
-    statement="Eq. 5, 6 and 7: one head of self-attention with the paper's own matrix U_qkv, whose columns are q, then "
-    "k, then v.",
+    statement="Write Eq. 5, 6 and 7: one head of attention, with the paper's own matrix U_qkv. Its columns are q, then k, "
+    "then v.",
     shapes="z (N, D), U_qkv (D, 3 D_h) -> SA(z) (N, D_h).",
     hints=(
         "One product gives all three; np.split(..., 3, axis=1) takes them apart.",
@@ -175,8 +175,8 @@ MSA = Exercise(
     name="msa",
     parameters="z, U_q, U_k, U_v, U_msa, heads",
     chapter=CHAPTER,
-    statement="Eq. 5 to 8 for all heads at once, from the three matrices of a checkpoint; head h owns the h-th block of"
-    " columns of each.",
+    statement="Write Eq. 5 to 8 for all heads at once, with the three matrices of a checkpoint. Head 1 owns the first D_h "
+    "columns of each, head 2 the next, and so on.",
     shapes="z (N, D), U_q, U_k, U_v, U_msa (D, D) -> MSA(z) (N, D).",
     hints=(
         "After reshape(N, heads, D_h), the axis of the heads has to go first.",
@@ -252,8 +252,8 @@ U_QKV_PER_HEAD = Exercise(
     name="u_qkv_per_head",
     parameters="U_q, U_k, U_v, heads",
     chapter=CHAPTER,
-    statement="Checkpoints keep one matrix each for the queries, keys and values of all heads; the paper has one U_qkv "
-    "a head. Build the paper's from the checkpoint's.",
+    statement="A checkpoint has one matrix each for the queries, keys and values of all heads. The paper has one U_qkv for "
+    "each head. Build the paper's matrices from those of the checkpoint.",
     shapes="U_q, U_k, U_v (D, heads D_h) -> (heads, D, 3 D_h): for each head its columns of U_q, then of U_k, then "
     "of U_v.",
     hints=(

@@ -33,8 +33,8 @@ ENCODER_LAYER = Exercise(
     name="encoder_layer",
     parameters="z, ln_1, msa, ln_2, mlp",
     chapter="Equations 2 and 3",
-    statement="Eq. 2 and 3 from ready-made parts: ln_1, msa, ln_2 and mlp are functions that take and return arrays (N,"
-    " D). Put them in the right order, residuals included.",
+    statement="Write Eq. 2 and 3 from ready-made parts. ln_1, msa, ln_2 and mlp are functions that take an array (N, D) and"
+    " return one. Put them in the right order, with the residuals.",
     shapes="z (N, D) and four functions from (N, D) to (N, D) -> z of the next layer (N, D).",
     hints=(
         "Each LayerNorm stands before its part, not after it.",
@@ -291,12 +291,13 @@ VIT_ENCODER_BLOCK = Exercise(
     name="vit_encoder_block",
     parameters="x, num_heads, Wq, Wk, Wv, Wo, W1, W2",
     chapter="The encoder block from scratch",
-    statement="The whole pre-norm block for a batch: LayerNorm without gamma and beta (population variance, eps 1e-6), "
-    "attention without mask or biases, a residual, LayerNorm, an MLP with tanh GELU, a residual. Return float64.",
+    statement="Write a whole encoder block for a batch, in NumPy alone. LayerNorm has no gamma and beta here; it takes the "
+    "population variance and eps 1e-6. Attention has no mask and no biases. The MLP has the tanh form of GELU and"
+    " no biases. Return float64.",
     shapes="x (B, N, D), Wq, Wk, Wv, Wo (D, D), W1 (D, M), W2 (M, D), all float64 -> (B, N, D), float64.",
     hints=(
         "Write layer_norm, softmax and gelu first; the earlier exercises check them one by one.",
-        "D is the last number of `x.shape`, and D_h is `D // num_heads`. You need no mlp_ratio: W1 has M columns already.",
+        "D is `x.shape[-1]`, and one head is `D // num_heads` wide. You need no mlp_ratio: the MLP is `W1.shape[1]` wide.",
         "Split q, k and v with a reshape to (B, N, num_heads, D_h). Then move the heads in front of the tokens.",
         "Two lines at the end, Eq. 2 and Eq. 3, each adding what came in.",
     ),

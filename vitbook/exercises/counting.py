@@ -23,8 +23,8 @@ COUNT_PARAMETERS = Exercise(
     name="count_parameters",
     parameters="H, W, P, C, D, L, M, K",
     chapter="Where the parameters sit",
-    statement="Count every number that a ViT learns, biases included: patch embedding, [class], positions, L layers, "
-    "the last LayerNorm, a head of one linear layer.",
+    statement="Count every number that a ViT learns, biases included. There are the patch embedding, [class], the "
+    "positions, L layers, the last LayerNorm, and a head of one linear layer.",
     shapes="picture H x W with C channels, patch side P, width D, L layers, MLP width M, K classes, all whole -> a "
     "whole number.",
     hints=(

@@ -24,8 +24,8 @@ PLACE_OF_TOKEN = Exercise(
     name="place_of_token",
     parameters="token, rows, columns",
     chapter=CHAPTER,
-    statement="Say where in the grid the patch of a token sits. Token 0 is [class] and never asked for; the patches "
-    "follow row by row, and rows, columns and patches are counted from 0.",
+    statement="In which row and column of the grid does the patch of this token sit? Token 0 is [class] and never asked "
+    "for. The patches follow row by row. Rows, columns and patches are counted from 0.",
     shapes="token from 1 to rows * columns -> the tuple (row, column) of its patch.",
     hints=(
         "Which patch is it? The [class] token stands before all patches.",
@@ -82,7 +82,7 @@ TOKEN_OF_PLACE = Exercise(
     name="token_of_place",
     parameters="row, column, rows, columns",
     chapter=CHAPTER,
-    statement="The way back: from a place in the grid to the token that holds this patch in the sequence.",
+    statement="Now the other way: from a place in the grid to the token of its patch.",
     shapes="row, column, both from 0 -> the number of the token, [class] being token 0.",
     hints=(
         "First the number of the patch, then the number of the token.",
@@ -135,8 +135,8 @@ CUT_PATCHES = Exercise(
     name="cut_patches",
     parameters="x, P",
     chapter=CHAPTER,
-    statement="Cut a picture into square patches and lay each of them out as one row of numbers: channel by channel, "
-    "and within a channel row by row, as a convolution's weights lie in PyTorch.",
+    statement="Cut a picture into square patches, and make each of them one row of numbers. A row holds one channel after "
+    "the other, and each channel line by line. (PyTorch keeps the weights of a convolution in this order.)",
     shapes="x (C, H, W), P the side of a patch -> x_p (N, C P P), patches row by row.",
     hints=(
         "Split both pixel axes in two: which patch, and which pixel within it.",

@@ -40,8 +40,7 @@ LAYER_NORM = Exercise(
     name="layer_norm",
     parameters="x, gamma, beta, eps",
     chapter=CHAPTER,
-    statement="LayerNorm: give every token mean 0 and variance 1 across its own features, then scale by gamma and shift"
-    " by beta.",
+    statement="Give every token mean 0 and variance 1 over its own numbers. Then multiply by gamma and add beta.",
     shapes="x (N, D), gamma (D,), beta (D,), eps a small number under the root -> (N, D).",
     hints=(
         "Each token on its own: mean and variance run along the last axis, and keepdims=True lets them be subtracted.",
@@ -122,8 +121,8 @@ SOFTMAX = Exercise(
     name="softmax",
     parameters="scores",
     chapter=CHAPTER,
-    statement="Turn every row of scores, that is the last axis, into positive weights whose sum is 1, for any number of"
-    " axes and scores of any size.",
+    statement="Turn every row of scores into positive weights whose sum is 1. A row is the last axis; there may be any "
+    "number of axes before it. The scores may be very large.",
     shapes="scores (..., keys) -> weights (..., keys).",
     hints=(
         "Exponentials first, then divide each by the sum of its row.",
@@ -200,8 +199,8 @@ GELU_ERF = Exercise(
     name="gelu_erf",
     parameters="x",
     chapter=CHAPTER,
-    statement="GELU as the library computes it: x times the probability that a standard normal number lies below x, "
-    "with the error function erf.",
+    statement="GELU multiplies x by a probability: that a standard normal number is smaller than x. Compute it with the "
+    "error function erf.",
     shapes="x of any shape -> the same shape.",
     hints=(
         "That probability is (1 + erf(x / √2)) / 2.",
@@ -241,7 +240,7 @@ GELU_TANH = Exercise(
     name="gelu_tanh",
     parameters="x",
     chapter=CHAPTER,
-    statement="GELU as the authors' code computes it: the approximation with tanh and the constant 0.044715.",
+    statement="The authors' code computes GELU with tanh and the constant 0.044715, an approximation. Write this form.",
     shapes="x of any shape -> the same shape.",
     hints=(
         "Inside: √(2/π) (x + 0.044715 x³).",

@@ -27,8 +27,7 @@ CLASS_LOGITS = Exercise(
     name="class_logits",
     parameters="z_L, gamma, beta, eps, W_head, b_head",
     chapter=CHAPTER,
-    statement="Eq. 4 and the head after it: normalise the [class] token of the last layer and give it to one linear "
-    "layer.",
+    statement="Write Eq. 4 and the head after it: normalise [class] of the last layer, and give it to one linear layer.",
     shapes="z_L (N + 1, D), gamma, beta (D,), eps, W_head (D, K), b_head (K,) -> logits (K,).",
     hints=(
         "Only one row of z_L is needed; which?",
@@ -102,7 +101,7 @@ TOP_K = Exercise(
     name="top_k",
     parameters="logits, k",
     chapter=CHAPTER,
-    statement="The k most probable classes, best first, and their probabilities among all classes.",
+    statement="Find the k most probable classes, the best first, and their probabilities among all classes.",
     shapes="logits (K,), k at most K -> the tuple (classes (k,), probabilities (k,)).",
     hints=(
         "Softmax over all logits first; the largest logit taken off keeps exp in range.",

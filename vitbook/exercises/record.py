@@ -6,6 +6,7 @@ text with a fragment exchanged, so that each is one small, readable step away fr
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+NEVER = "\0"  # a space at which no line is broken
 WIDTH = 84  # characters of code that the page of the built book shows without scrolling
 
 
@@ -98,9 +100,10 @@ class Exercise:
     @property
     def starter(self) -> str:
         """A cell to begin with: it runs, and its check says kindly that the work is still to be done."""
-        indent = dict(initial_indent="    ", subsequent_indent="    ")
-        how = dict(width=WIDTH, break_long_words=False, break_on_hyphens=False, **indent)
-        told = "\n".join(textwrap.fill(line, **how) for line in f'"""{self.shapes}"""'.split("\n"))
+        lines = [*f'"""{self.shapes}"""'.split("\n")]
+        if len(lines) == 1 and len(lines[0]) > WIDTH - 4:
+            lines = lines[0].replace(" -> ", "\n-> ").split("\n")
+        told = "\n".join(map(wrapped, lines))
         return f"{self.header}\n{told}\n    ...  # your lines here\n"
 
     @property
@@ -111,8 +114,7 @@ class Exercise:
         end = f" -> {type_of(self.function(*arguments))}:"
         line = f"def {self.name}({', '.join(typed)}){end}"
         if len(line) > WIDTH:
-            inside = textwrap.fill(", ".join(typed), WIDTH, initial_indent="    ", subsequent_indent="    ")
-            line = f"def {self.name}(\n{inside}\n){end}"
+            line = f"def {self.name}(\n{wrapped(', '.join(each.replace(' ', NEVER) for each in typed))}\n){end}"
         imports = ["from collections.abc import Callable\n"] if "Callable" in line else []
         return "\n".join([*imports, "import numpy as np\n\n", line])
 
@@ -147,6 +149,13 @@ def shown(name: str, argument: Any) -> str:
     if isinstance(argument, np.ndarray):
         return f"{name} {argument.shape}"
     return f"{name}={argument!r}" if isinstance(argument, int | float | tuple) else name
+
+
+def wrapped(line: str) -> str:
+    """An indented line in as many as it takes; no shape such as (N, D) is broken."""
+    line = re.sub(r"\([^()]*\)", lambda shape: shape[0].replace(" ", NEVER), line)
+    how = dict(initial_indent="    ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(line, WIDTH, **how).replace(NEVER, " ")
 
 
 def type_of(value: Any) -> str:
