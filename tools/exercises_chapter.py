@@ -150,11 +150,11 @@ vitbook.check.softmax(my_softmax)
 Here is an encoder block with another function in the place of GELU:
 
 ```{code-cell} ipython3
-from vitbook.studies.numpy_block import layer_norm, msa
+from vitbook.studies import numpy_block as ours
 
 def my_block(x, num_heads, Wq, Wk, Wv, Wo, W1, W2):
-    x_prime = x + msa(layer_norm(x), num_heads, Wq, Wk, Wv, Wo)
-    hidden = layer_norm(x_prime) @ W1
+    x_prime = x + ours.msa(ours.layer_norm(x), num_heads, Wq, Wk, Wv, Wo)
+    hidden = ours.layer_norm(x_prime) @ W1
     return x_prime + hidden / (1 + np.exp(-hidden)) @ W2
 
 
@@ -239,9 +239,9 @@ def gaps(stages):
     return [float((a - b).abs().max() / b.abs().max()) for a, b in zip(stages, stages_of(weights))]
 
 
-ours = vitbook.check.vit.exercise.function(x.double().numpy(), w)
-layer, names = weights.layers[middle - 1], list(ours)
-rounding = gaps([torch.from_numpy(stage) for stage in ours.values()])
+solved = vitbook.check.vit.exercise.function(x.double().numpy(), w)
+layer, names = weights.layers[middle - 1], list(solved)
+rounding = gaps([torch.from_numpy(stage) for stage in solved.values()])
 late = gaps(stages_of(with_layer(middle, U_msa=layer.U_msa.T.contiguous())))
 early = gaps(stages_of(replace(weights, E_pos=0 * weights.E_pos)))
 first = names.index(f"z_prime_{middle}")

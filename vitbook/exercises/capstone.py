@@ -109,7 +109,7 @@ VIT = Exercise(
     parameters="x, w",
     chapter="The whole model",
     statement="Write Eq. 1 to 4, from a picture to y, with all biases of a checkpoint. Return what each step leaves, by its"
-    " name. First come x_p and z_0, then z_prime_1 and z_1 of layer 1, and so on for every layer. The last is y.",
+    " name. First come x_p and `z_0`, then z_prime_1 and z_1 of layer 1, and so on for every layer. The last is y.",
     shapes="x (C, H, W), w the weights -> a dict of arrays: x_p (N, P P C), y (D,), all others (N + 1, D).\n"
     "w holds P, heads, eps, gelu (a function), E (P P C, D), b_E (D,), x_class (1, D), E_pos (N + 1, D), gamma, beta (D,) and"
     " layers.\n"
