@@ -36,7 +36,7 @@ ARROWS |= {
     "exercises": {"checks", "studies"},
     "studies": ROOT,
     "ledger": ROOT | {"library", "pictures", "studies"},
-    "figures": ROOT | {"studies"},
+    "figures": ROOT | {"ledger", "pictures", "studies"},
     "widgets": ROOT | {"figures", "ledger", "library", "pictures", "studies"},
 }
 #: The same inside studies/, where no study knows another but for these.

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from matplotlib.colors import CenteredNorm, Normalize
+from matplotlib.colors import CenteredNorm
 from matplotlib.patches import Rectangle
 
 from vitbook.figures.attention import bare as unframed
 from vitbook.figures.palette import colour
 from vitbook.figures.plotting import canvas, diverging_map, finish
-from vitbook.maps import position_similarity
 from vitbook.patches import assemble, box_of, cut, describe, place_of
 from vitbook.pixels import seen, unnormalise
 
@@ -120,45 +119,6 @@ def filters(E, config, count: int = 28):
     alt = (
         f"The {min(count, U.shape[1])} strongest principal components of E as small pictures of {config.P} by {config.P} pixels, "
         "numbered from the strongest."
-    )
-    return finish(figure, alt)
-
-
-def similarity_tiles(E_pos, config):
-    """One tile a patch: how similar its position vector is to every other's (as in Fig. 7 centre of the paper)."""
-    tiles = position_similarity(E_pos, config).numpy()
-    height, width = config.rows, config.columns
-    image = np.full((config.rows * (height + 1) - 1, config.columns * (width + 1) - 1), np.nan)
-    for t in range(1, config.N + 1):
-        r, c = place_of(t, config)
-        image[r * (height + 1) : r * (height + 1) + height, c * (width + 1) : c * (width + 1) + width] = tiles[t - 1]
-    figure, axis = canvas(height=round(620 * image.shape[0] / image.shape[1]))
-    drawn = axis.imshow(image, cmap=diverging_map(), norm=Normalize(-1, 1))
-    bare(axis)
-    axis.set(xlabel="column of the patch", ylabel="row of the patch")
-    bar = figure.colorbar(drawn, ax=axis, label="cosine similarity of position vectors", shrink=0.8)
-    bar.solids.set_rasterized(True)  # it keeps its colours in the dark, as the tiles do
-    alt = (
-        f"{config.N} tiles in {config.rows} rows and {config.columns} columns. Each shows how similar one patch's "
-        f"position vector is to all others; cosine similarities run from {np.nanmin(image):.2f} to 1."
-    )
-    return finish(figure, alt)
-
-
-def similarity_maps(E_pos, config, tokens, titles=None):
-    """A few tiles of `similarity_tiles`, large enough to read, each with its own patch framed."""
-    maps = position_similarity(E_pos, config)
-    figure, axes = canvas(height=260, columns=len(tokens), squeeze=False)
-    for axis, token, title in zip(axes.flat, tokens, titles or [describe(t, config) for t in tokens], strict=True):
-        mesh(axis, maps[token - 1], diverging_map(), Normalize(-1, 1))
-        outline(axis, token, config, "position", P=1)
-        axis.set_title(title, fontweight="normal", fontsize=11)
-    figure.colorbar(axes.flat[0].collections[0], ax=list(axes.flat), label="cosine similarity", shrink=0.8)
-    alt = (
-        "Cosine similarity of a position vector with all others, for "
-        + "; ".join(describe(t, config) for t in tokens)
-        + ". "
-        f"Lowest value shown {min(maps[t - 1].min().item() for t in tokens):.2f}."
     )
     return finish(figure, alt)
 

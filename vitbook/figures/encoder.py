@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
 
-from vitbook.encoder import gelu, gelu_tanh
 from vitbook.figures.embedding import mesh, outline, photograph
 from vitbook.figures.palette import colour
 from vitbook.figures.plotting import attention_map as weight_colours
@@ -121,27 +119,6 @@ def training_line(losses):
     return finish(figure, alt)
 
 
-def gelu_curves():
-    """GELU, its tanh form and ReLU in one plot, and the difference of the two GELUs under them."""
-    x = torch.linspace(-4, 4, 801, dtype=torch.float64)
-    figure, (above, below) = canvas(height=420, rows=2, sharex=True, gridspec_kw={"height_ratios": [2.2, 1]})
-    above.plot(x, x.clamp(min=0), color=colour("muted"), linewidth=1.4, linestyle="--")
-    above.plot(x, gelu(x), color=colour("mlp"))
-    above.annotate("ReLU", (1.2, 1.2), (-8, 4), textcoords="offset points", ha="right", color=colour("muted"))
-    above.annotate(
-        "GELU", (1.2, gelu(x.new_tensor(1.2)).item()), (8, -10), textcoords="offset points", color=colour("mlp")
-    )
-    above.set(ylabel="value")
-    below.plot(x, (gelu_tanh(x) - gelu(x)) * 1e4, color=colour("mlp"), linewidth=1.6)
-    below.axhline(0, color=colour("line"), linewidth=0.8)
-    below.set(xlabel="x", ylabel="tanh form − erf form\n(10⁻⁴)")
-    alt = (
-        "GELU dips slightly below zero for negative numbers and follows ReLU for large positive ones; below, the difference "
-        "of its tanh form and its erf form, a few ten-thousandths at most."
-    )
-    return finish(figure, alt)
-
-
 def before_after(before, after, names=("before", "after"), label: str = "value", ink: str = "stream"):
     """Two histograms above each other, each on its own scale, with mean and standard deviation said."""
     figure, axes = canvas(height=330, rows=2)
@@ -155,23 +132,6 @@ def before_after(before, after, names=("before", "after"), label: str = "value",
     alt = (
         f"Two histograms. {names[0]}: mean {before.mean():.3f}, standard deviation {before.std(correction=0):.3f}. "
         f"{names[1]}: mean {after.mean():.3f}, standard deviation {after.std(correction=0):.3f}."
-    )
-    return finish(figure, alt)
-
-
-def hidden_numbers(h, activation):
-    """The hidden numbers of one token before and after the non-linearity, those above zero marked."""
-    figure, (left, right) = canvas(height=270, columns=2)
-    edges = np.linspace(h.min().item(), h.max().item(), 61)
-    for part, ink in ((h[h <= 0], "muted"), (h[h > 0], "mlp")):
-        left.hist(np.asarray(part), bins=edges, color=colour(ink))
-    left.set_title(f"{(h > 0).double().mean():.1%} of {len(h)} are above zero", fontweight="normal", fontsize=11)
-    left.set(xlabel="before the non-linearity", yticks=[])
-    right.hist(np.asarray(activation(h)), bins=60, color=colour("mlp"), log=True)
-    right.set(xlabel="after it (counts on a log scale)", yticks=[])
-    alt = (
-        f"Histogram of {len(h)} hidden numbers before the non-linearity, {(h > 0).double().mean():.1%} of them above zero, "
-        "and after it, where the negative ones are squeezed close to zero."
     )
     return finish(figure, alt)
 
