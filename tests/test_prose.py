@@ -71,7 +71,6 @@ IN_CHAPTER = {
         "1700": "the size that an exercise supposes",
         "1.2": "its answer, 2 to the power of -13",
     },
-    "patches": {"99": "the share that the cell above asks for"},
     "related_work": {
         "29": "published: SASA's saving of parameters",
         "256": "arithmetic: 16 x 16 tokens",

@@ -45,7 +45,6 @@ STUDIES = {
     "convolution": {"checks"},
     "counting": {"checks", "config", "studies.formulas", "wording"},
     "few_shot": {"checks"},
-    "finetune": {"encoder", "model", "pixels"},
     "formulas": set(),
     "hybrid": {"checks", "weights"},
     "numerics": {"config", "encoder", "model", "trace", "weights"},

@@ -7,17 +7,8 @@ from importlib import import_module
 _ROOMS = {
     "bias": ("heads_over_layers", "read_grids", "shift_line", "touched_tokens"),
     "block": ("pitfall_map", "two_attentions"),
-    "encoder": (
-        "answer",
-        "before_after",
-        "heads",
-        "layer_line",
-        "own_weight",
-        "training_line",
-        "weight_bars",
-    ),
+    "encoder": ("layer_line", "weight_bars"),
     "glued": ("facts", "glue"),
-    "embedding": ("filters", "one_patch", "patch_grid"),
     "numbers": ("ladder", "layer_costs", "parameter_shares", "table_1_search", "tanh_errors"),
     "patterns": (
         "convolution_errors",
