@@ -20,7 +20,7 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-from bookbuild import execution, lookup, maths, maths_font, pages, quiet, site, text_font, workplace
+from bookbuild import execution, lookup, maths, maths_font, pages, quiet, site, solutions, text_font, workplace
 from bookbuild.equations import paper_number
 from vitbook.figures import palette, plotting
 
@@ -158,6 +158,7 @@ def setup(app: Sphinx) -> dict:
     site.setup(app)
     pages.setup(app)
     lookup.setup(app)
+    solutions.setup(app)
     maths.setup(app)
     for sheet in ("palette.css", text_font.SHEET):
         app.add_css_file(sheet, priority=600)

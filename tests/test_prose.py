@@ -52,7 +52,11 @@ IN_CHAPTER = {
         "0.044715": "the coefficient in the definition of the tanh form",
         "95": "the share that the last figure asks for",
     },
-    "exercises": {"0.044715": "the coefficient that the task names", "1e-6": "the epsilon that the task names"},
+    "exercises": {
+        "0.044715": "the coefficient that the task names",
+        "1e-6": "the epsilon that the task names",
+        **dict.fromkeys("15 20 25 30 45".split(), "minutes that a task may take, a guess of ours"),
+    },
     "ledger": {"20": "the rule of the ledger: half a unit and a twentieth"},
     "hybrid": dict.fromkeys(
         "576 144 98 49 25 13".split(), "arithmetic of an answer: sides and tokens after each stride"
