@@ -48,7 +48,9 @@ def _wrong_with(text: str) -> str:
     from IPython.core.interactiveshell import InteractiveShell
 
     from bookbuild.myst import read
-    from vitbook.figures import glue
+    from vitbook.figures import glue, plotting
+
+    plotting.drawn = _laid_out
 
     chapter, shell = read(text), InteractiveShell.instance()
     shell.showtraceback = lambda *_, **__: None
@@ -62,6 +64,12 @@ def _wrong_with(text: str) -> str:
     names = {role.text.partition(":")[0] for role in chapter.find("role", "glue:text")}
     missing = sorted(names - set(glue.texts))
     return f"glued by no cell: {', '.join(missing)}" if missing else ""
+
+
+def _laid_out(fig, alt: str) -> str:
+    """In the place of a drawing: what it may fail at is its layout, and writing it down twice costs four times that."""
+    fig.draw_without_rendering()
+    return "<svg></svg>"
 
 
 def import_everything() -> None:

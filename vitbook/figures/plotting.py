@@ -144,9 +144,7 @@ class Drawing:
         if not alt.strip():
             raise ValueError("a figure needs a text that says what it shows: show(fig, alt='...')")
         self.alt = one_line(alt, len(alt))
-        self.svg = titled(_svg(fig), self.alt)
-        if round(fig.get_figwidth() / _PX) == PAGE_WIDTH and phone.lay_out(fig, PHONE_WIDTH):
-            self.svg = carrying(self.svg, titled(_svg(fig), self.alt))
+        self.svg = drawn(fig, self.alt)
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         return {"image/svg+xml": self.svg, "text/plain": repr(self)}
@@ -209,12 +207,21 @@ def captioned(fig, caption: str) -> None:
     display(HTML(f'<p class="vb-caption">{text}</p>'))
 
 
+def drawn(fig, alt: str) -> str:
+    """A figure as SVG, with the one for a phone inside where its layout can be changed."""
+    svg = titled(_svg(fig), alt)
+    if round(fig.get_figwidth() / _PX) == PAGE_WIDTH and phone.lay_out(fig, PHONE_WIDTH):
+        return carrying(svg, titled(_svg(fig), alt))
+    return svg
+
+
 def _svg(fig) -> str:
     import matplotlib
 
     buffer = io.StringIO()
     with matplotlib.rc_context(mpl_style()):
-        fig.draw_without_rendering()  # a bar that the layout made shorter may get longer labels: lay out twice
+        if any(axis.get_subplotspec() is None for axis in fig.axes):
+            fig.draw_without_rendering()  # a bar that the layout made shorter may get longer labels: lay out twice
         # No date and no creator: the same numbers give the same file.
         fig.savefig(buffer, format="svg", dpi=mpl_style()["figure.dpi"], metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
