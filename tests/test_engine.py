@@ -86,7 +86,9 @@ def test_every_intermediate_is_pythons(javascript_of, monkeypatch, model, kernel
     theirs = run(checkpoint.to(torch.float64), x)
     ours = javascript_of(RUN, given(checkpoint, x, kernel), ["--experimental-wasm-relaxed-simd"])
     assert ours["kernel"] in (kernel, "javascript") and (kernel == "fused" or ours["kernel"] == kernel)
-    expected = {name: getattr(theirs, name) for name in ("x_p", "embeddings", "z", "q", "k", "v", "msa", "z_prime", "mlp")}
+    expected = {
+        name: getattr(theirs, name) for name in ("x_p", "embeddings", "z", "q", "k", "v", "msa", "z_prime", "mlp")
+    }
     expected |= {"A": [theirs.attention(l) for l in range(1, config.L + 1)], "y": theirs.y, "logits": theirs.logits}
     for name, there in expected.items():
         if there is None:
@@ -162,11 +164,13 @@ PIXELS = """
 def test_pixels_are_those_of_preprocess_to_the_last_bit(javascript_of, C):
     rng = np.random.default_rng(5)
     cases = []
-    for width, height in ((64, 48), (20, 15), (1, 1), (1, 90), (113, 7), (31, 200), (20, 31)):
+    for width, height in ((64, 48), (20, 15), (1, 1), (1, 90), (113, 7), (31, 200), (20, 31), (25, 25), (25, 26)):
         smooth = np.linspace(0, 255, width * height * 3).reshape(height, width, 3)
         pixels = (smooth + rng.normal(0, 80, smooth.shape)).clip(0, 255).astype(np.uint8)
         for resample in RESAMPLING:
-            cases.append((pixels, Preprocessing((15, 20), (0.485, 0.456, 0.406)[:C], (0.229, 0.224, 0.225)[:C], resample)))
+            cases.append(
+                (pixels, Preprocessing((15, 20), (0.485, 0.456, 0.406)[:C], (0.229, 0.224, 0.225)[:C], resample))
+            )
         cases.append((pixels, Preprocessing(21, (0.5,) * C, (0.25,) * C, "bicubic", crop=(15, 20))))
     cases.append((np.full((15, 20, 3), 255, np.uint8), Preprocessing(None, (0.5,) * C, (0.5,) * C)))
     config = replace(ODD, C=C)

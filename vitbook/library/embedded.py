@@ -54,7 +54,11 @@ def load_embedded(unrounded: bool = False, dtype: torch.dtype = torch.float32) -
             "it has no classification head, so it gives y but no classes",
             "its LayerScale is folded into U_msa and W_2, which changes no output",
             f"its position table of {GRID[0]} x {GRID[1]} is resampled to {CONFIG.rows} x {CONFIG.columns} (bicubic)",
-            *([] if unrounded else ["its matrices are rounded to float16, so that the same numbers can travel with a page"]),
+            *(
+                []
+                if unrounded
+                else ["its matrices are rounded to float16, so that the same numbers can travel with a page"]
+            ),
         ),
         library=library,
         known=True,

@@ -8,7 +8,7 @@ export function qkv(z, layer, heads) {
 }
 
 /** (N+1, D) -> one (N+1, D_h) a head: consecutive blocks of D_h columns belong to consecutive heads. */
-export function splitHeads(x, heads) {
+function splitHeads(x, heads) {
   const D_h = x.columns / heads;
   return Array.from({ length: heads }, (_, h) => {
     const head = new Matrix(x.rows, D_h);
@@ -18,7 +18,7 @@ export function splitHeads(x, heads) {
 }
 
 /** Inside Eq. 6, of one head: q kᵀ / sqrt(D_h), one row a query, one column a key. */
-export const scores = (q, k) => product(q, turned(k, 1 / Math.sqrt(q.columns))); // k is divided, since it is smaller than q kᵀ
+const scores = (q, k) => product(q, turned(k, 1 / Math.sqrt(q.columns))); // k is divided, since it is smaller than q kᵀ
 
 /** Eq. 6, of one head: A = softmax(q kᵀ / sqrt(D_h)). Softmax runs over the keys, so every row sums to 1. */
 export function attentionWeights(q, k) {

@@ -13,18 +13,22 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
+import shutil
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from vitbook.config import Preprocessing
-from vitbook.library.base import Checkpoint
+from vitbook.library.checkpoints import Checkpoint, load_checkpoint
 from vitbook.model import run
 from vitbook.pictures import PICTURES
 from vitbook.pixels import preprocess, seen
 from vitbook.widgets.explorer.atlas import fingerprint
 
+FOLDER = Path("book/assets/model")  # served as _static/model
 CHUNK = 2_400_000  # bytes of weights in a file, where no single matrix is larger
 LIMIT = 64_000_000  # bytes of weights that a book may bring along
 PICTURE = "chelsea"  # of the self-test
@@ -122,3 +126,57 @@ def scripts(checkpoint: Checkpoint) -> dict[str, str]:
 def as_text(data: bytes) -> str:
     """Bytes as base64."""
     return base64.b64encode(data).decode("ascii")
+
+
+def write_model(checkpoint: Checkpoint, folder: Path = FOLDER) -> Path | None:
+    """Write what is missing or damaged of a checkpoint's files, remove those of others; returns where they are.
+
+    None, and nothing is left there, where the weights are more than `LIMIT` bytes.
+    """
+    home = Path(folder) / fingerprint(checkpoint)
+    if size_in_page(checkpoint) > LIMIT:
+        remove(folder)
+        return None
+    wanted = {name: text.encode("ascii") for name, text in scripts(checkpoint).items()}
+    for entry in Path(folder).iterdir() if Path(folder).is_dir() else ():
+        if entry != home and entry.is_dir():
+            shutil.rmtree(entry)
+    home.mkdir(parents=True, exist_ok=True)
+    for name, data in wanted.items():
+        place = home / name
+        if not place.is_file() or place.read_bytes() != data:
+            part = place.with_suffix(".part")
+            part.write_bytes(data)
+            os.replace(part, place)  # all of it under this name, or nothing
+    for entry in home.iterdir():
+        if entry.name not in wanted:
+            entry.unlink()
+    return home
+
+
+def remove(folder: Path = FOLDER) -> None:
+    """Take the weights out of the book, as for a host that has no room for them; the page then says what it lacks."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def main(checkpoint=None, folder: Path | None = None) -> int:
+    """`python -m vitbook model`: write the weights of a checkpoint and say how large they are.  Returns the exit status.
+
+    checkpoint: what `load_checkpoint` takes.  Raises ValueError where there is no book to write for.
+    """
+    folder = FOLDER if folder is None else Path(folder)
+    if not folder.parent.is_dir():
+        raise ValueError(f"there is no folder {folder.parent} here; run this in the folder of the book")
+    checkpoint = load_checkpoint(checkpoint)
+    home = write_model(checkpoint, folder)
+    if home is None:
+        size = size_in_page(checkpoint) / 1e6
+        print(
+            f"{checkpoint.name} has {size:.0f} MB of weights, more than the {LIMIT / 1e6:.0f} MB that travel with a page."
+        )
+        return 0
+    sizes = [f.stat().st_size for f in home.iterdir()]
+    print(
+        f"{checkpoint.name}: {len(sizes)} files, {sum(sizes) / 1e6:.1f} MB in {home}, none over {max(sizes) / 1e6:.1f} MB."
+    )
+    return 0

@@ -87,17 +87,18 @@ function picked({ width, height, channels, levels }, [w, h]) {
   return { width: w, height: h, channels, levels: out };
 }
 
-/** As the `Image.resize` of Pillow 13: the side that shrinks most first, and across first where neither does so more. */
-export function resize(picture, [width, height], filter) {
+/** As the `Image.resize` of Pillow 13: down first where the height loses more than twice the pixels that the width loses, as tried
+ *  out on thousands of sizes, else across first. The order decides about single levels. */
+function resize(picture, [width, height], filter) {
   if (filter === "nearest") return picked(picture, [width, height]);
   const across = (from) => (from.width === width ? from : widened(from, width, filter));
   const down = (from) => (from.height === height ? from : heightened(from, height, filter));
-  const downFirst = picture.height > height && picture.height * width > picture.width * height;
+  const downFirst = picture.height > height && picture.height - height > 2 * (picture.width - width);
   return downFirst ? across(down(picture)) : down(across(picture));
 }
 
 /** Three channels to one: brightness as the eye weighs colours, in Pillow's whole numbers. */
-export function grey({ width, height, levels }) {
+function grey({ width, height, levels }) {
   const out = new Uint8Array(width * height);
   for (let i = 0; i < out.length; i++) {
     out[i] = (levels[3 * i] * 19595 + levels[3 * i + 1] * 38470 + levels[3 * i + 2] * 7471 + 0x8000) >> 16;
@@ -129,7 +130,7 @@ export function geometry({ width, height }, how) {
 }
 
 /** The resized and cropped picture, before it becomes numbers: exactly the pixels that the model sees. */
-export function seen(picture, how, { C }) {
+function seen(picture, how, { C }) {
   const { size, left, top } = geometry(picture, how);
   const resized = resize(C === 1 ? grey(picture) : picture, size, how.resample);
   return how.crop ? cropped(resized, left, top, how.crop) : resized;
