@@ -85,10 +85,12 @@ export class ModelInPage {
     throw new Error(`Part ${n} of the model's ${this.manifest.chunks.length} is missing or damaged. Reload the page, or build the book again.`);
   }
 
-  /** The self-test: {A, y, running}, see worker.js; null where its file is missing. */
+  /** The self-test: {A, y, running, seen} (see worker.js) and what its picture is; null where its file is missing. */
   async test() {
     const data = await loaded(this.folder, this.fingerprint, "test");
-    return data ? { ...(await this.ask("test", data)), title: data.title } : null;
+    if (!data) return null;
+    const { config } = this.manifest;
+    return { ...(await this.ask("test", data)), title: data.title, aspect: data.aspect, width: config.W, height: config.H };
   }
 
   close() {

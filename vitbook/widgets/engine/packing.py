@@ -1,7 +1,7 @@
 """A checkpoint as files that travel with the book, so that the model itself runs in a reader's page.
 
     model/<fingerprint>/manifest.js    sizes, preprocessing, what lies in which chunk, and a sha256 of each
-    model/<fingerprint>/1.js, 2.js, …  the weights, a few MB each: scripts, since a page on a disk may load nothing else
+    model/<fingerprint>/1.js, 2.js, …  the weights, 1.6 MB each: scripts, since a page on a disk may load nothing else
     model/<fingerprint>/test.js        one picture's pixels and some of its numbers, for the page to test itself
 
 Nothing is rounded here. A matrix whose numbers float16 holds exactly travels as float16, everything else as float32: the
@@ -24,12 +24,12 @@ import torch
 from vitbook.config import Preprocessing
 from vitbook.library.checkpoints import Checkpoint, load_checkpoint
 from vitbook.model import run
-from vitbook.pictures import PICTURES
+from vitbook.pictures import PICTURES, load_picture
 from vitbook.pixels import preprocess, seen
 from vitbook.widgets.explorer.atlas import fingerprint
 
 FOLDER = Path("book/assets/model")  # served as _static/model
-CHUNK = 2_400_000  # bytes of weights in a file, where no single matrix is larger
+CHUNK = 1_200_000  # bytes of weights in a file, where no single matrix is larger: a page takes in one without a pause
 LIMIT = 64_000_000  # bytes of weights that a book may bring along
 PICTURE = "chelsea"  # of the self-test
 
@@ -100,12 +100,14 @@ def self_test(checkpoint: Checkpoint) -> dict:
     """
     config = checkpoint.config
     queries = [0, config.N // 2]
-    trace = run(checkpoint, preprocess(PICTURE, checkpoint))
+    picture = load_picture(PICTURE)
+    trace = run(checkpoint, preprocess(picture, checkpoint))
     rows = np.stack([trace.attention(l).cpu().numpy()[:, queries] for l in range(1, config.L + 1)])
     return {
         "title": PICTURES[PICTURE].title,
+        "aspect": picture.width / picture.height,
         "queries": queries,
-        "pixels": as_text(seen(PICTURE, checkpoint).tobytes()),
+        "pixels": as_text(seen(picture, checkpoint).tobytes()),
         "y": as_text(trace.y.cpu().numpy().astype("<f4").tobytes()),
         "rows": as_text(rows.astype("<f4").tobytes()),
     }

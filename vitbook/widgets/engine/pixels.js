@@ -118,7 +118,8 @@ function cropped({ width, height, channels, levels }, left, top, [h, w]) {
   return { width: w, height: h, channels, levels: out };
 }
 
-/** [width, height] after resizing, and where the crop begins in it: a list for a straight resize, a number for the shorter side. */
+/** size: [width, height] after resizing; left, top: where the crop begins in it; crop: its [height, width].
+ *  how.resize: [height, width] for a straight resize, a number for the shorter side. */
 export function geometry({ width, height }, how) {
   if (Array.isArray(how.resize)) [height, width] = how.resize;
   else if (how.resize !== null) {
@@ -126,7 +127,7 @@ export function geometry({ width, height }, how) {
     [width, height] = width <= height ? [how.resize, long] : [long, how.resize];
   }
   const [h, w] = how.crop ?? [height, width];
-  return { size: [width, height], left: Math.floor((width - w) / 2), top: Math.floor((height - h) / 2) };
+  return { size: [width, height], left: Math.floor((width - w) / 2), top: Math.floor((height - h) / 2), crop: [h, w] };
 }
 
 /** The resized and cropped picture, before it becomes numbers: exactly the pixels that the model sees. */

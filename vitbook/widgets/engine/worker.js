@@ -48,8 +48,8 @@ async function look({ file, levels, x }) {
   const prepared = performance.now();
   trace = run(weights, ready);
   const [preparing, running] = [prepared - start, performance.now() - prepared];
-  const size = picture && { width: picture.width, height: picture.height, ...geometry(picture, preprocessing) };
-  return { preparing, running, y: trace.y.numbers, best: trace.logits && top(trace.logits), picture: size };
+  const { y, logits } = trace;
+  return { preparing, running, y: y.numbers, best: logits && top(logits), picture: picture && geometry(picture, preprocessing) };
 }
 
 /** x of a picture file, without a run. */
@@ -65,7 +65,8 @@ function layer({ layer }) {
 
 /** How far this browser is from Python on one picture: the largest difference in these rows of every A, and in y, relative. */
 async function test({ pixels, y, rows, queries }) {
-  const { running } = await look({ levels: bytesOfText(pixels) });
+  const seen = bytesOfText(pixels);
+  const { running } = await look({ levels: seen });
   const floats = (text) => new Float32Array(bytesOfText(text).buffer);
   const [there, expected] = [floats(y), floats(rows)];
   const apart = (a, b) => a.reduce((most, v, i) => Math.max(most, Math.abs(v - b[i])), 0);
@@ -78,7 +79,7 @@ async function test({ pixels, y, rows, queries }) {
       }
     }
   }
-  return { A, y: apart(trace.y.numbers, there) / there.reduce((most, v) => Math.max(most, Math.abs(v)), 0), running };
+  return { A, y: apart(trace.y.numbers, there) / there.reduce((most, v) => Math.max(most, Math.abs(v)), 0), running, seen };
 }
 
 const ANSWERS = { open, take, look, pixels, layer, test };
