@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 import traitlets
+from conftest import build_book, small_book
 from PIL import Image
 from test_browser import STICKS_OUT, violations
 from test_pencil_widget import MODEL
@@ -34,7 +35,9 @@ def tiny():
     return checkpoint_of(random_weights().to(torch.float32))
 
 
-def write_page(folder: Path, checkpoint, theme: str = "light", content_root: str = 'data-content_root="./"', **first) -> Path:
+def write_page(
+    folder: Path, checkpoint, theme: str = "light", content_root: str = 'data-content_root="./"', **first
+) -> Path:
     """A page of a book with one widget in it, under the policy of the book's pages."""
     widget = model_in_page(checkpoint, **first)
     state = {name: getattr(widget, name) for name in GIVEN}
@@ -43,11 +46,13 @@ def write_page(folder: Path, checkpoint, theme: str = "light", content_root: str
         f"const state = {json.dumps(state)};{MODEL}"
         f"state.tables = new DataView(Uint8Array.from(atob('{tables}'), (c) => c.charCodeAt(0)).buffer);"
         f"{kit.classic(widget._esm).replace('export default', 'window.made =')}"
-        "addEventListener('DOMContentLoaded', () => (window.closeWidget = made.render({ model, el: document.getElementById('here') })));"
+        "const begin = () => (window.closeWidget = made.render({ model, el: document.getElementById('here') }));"
+        "addEventListener('DOMContentLoaded', begin);"
     )
     (folder / "page.js").write_text(script, encoding="utf-8")
     (folder / "page.html").write_text(
-        f'<!doctype html><html lang="en" data-theme="{theme}" {content_root}><meta charset="utf-8"><title>Model</title><link rel="icon" href="data:,">'
+        f'<!doctype html><html lang="en" data-theme="{theme}" {content_root}><meta charset="utf-8"><title>Model</title>'
+        '<link rel="icon" href="data:,">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{widget._css}'
         f"html{{background:{colour('ground', theme)};color:{colour('text', theme)}}}</style>"
@@ -105,7 +110,9 @@ def test_a_picture_of_ones_own(visit, serve, tmp_path, where):
         most, told = int(weights[1:].argmax()), facts(page)
         where, _, weight = told["Most read patch"].rpartition(", ")
         assert where.startswith(f"patch {most} (")
-        assert [float(weight), float(told["Weight on [class]"])] == pytest.approx([weights[most + 1], weights[0]], rel=6e-3)
+        assert [float(weight), float(told["Weight on [class]"])] == pytest.approx(
+            [weights[most + 1], weights[0]], rel=6e-3
+        )
     assert page.evaluate("state.query") == 4
     page.get_by_label("Layer", exact=True).select_option("3")
     page.get_by_label("Head", exact=True).select_option("1")
@@ -179,6 +186,38 @@ def test_it_reads_in_both_themes_and_on_a_phone(visit, tmp_path, look):
         assert violations(page) == [] and page.evaluate(STICKS_OUT) == []
         if page.locator("[data-drawn]").count() == 0:
             load(page)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["served", "disk"])
+def test_in_a_built_book(in_a_book, visit, serve, where):
+    """With the book's own policy, its widget manager and its folders."""
+    page = "model.html"
+    seen = visit(f"{serve(in_a_book)}/book/{page}" if where == "served" else (in_a_book / "book" / page).as_uri())
+    seen.page.evaluate("document.querySelector('.widget-subarea').scrollIntoView()")
+    load(seen.page)
+    assert "Checked in your browser" in seen.page.locator(".vbp-tested").inner_text()
+    data = picture_file()
+    seen.page.locator(".vbp-drop input").set_input_files({"name": "mine.png", "mimeType": "image/png", "buffer": data})
+    seen.page.wait_for_selector('[data-drawn$=" 0 1"]')
+    weights = run(tiny(), preprocess(data, tiny())).attention(3, 1, 0).numpy()
+    assert facts(seen.page)["Most read patch"].startswith(f"patch {int(weights[1:].argmax())} (")
+    assert seen.troubles == []
+
+
+@pytest.fixture(scope="module")
+def in_a_book(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("book")
+    cell = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from test_in_page import model_in_page, tiny\nmodel_in_page(tiny())"
+    )
+    header = "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n# A page\n"
+    small_book(folder, {"model": f"{header}```{{code-cell}} ipython3\n{cell}\n```\n"})
+    packing.write_model(tiny(), folder / "book" / "assets" / "model")
+    build_book(folder)
+    return folder / "_build" / "html"
 
 
 def test_what_it_cannot_show_is_refused():
