@@ -36,7 +36,12 @@ def array(text: str) -> np.ndarray:
 
 
 HELP = """
-const numbers = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+const numbers = (text) => {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
+  return new Float32Array(bytes.buffer);
+};
 const text = (numbers) => {
   const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
   let out = "";

@@ -1,5 +1,5 @@
 // Appendix A: multi-head self-attention, Eq. 5 to 8.
-import { Matrix, product, turned } from "./matrices.js";
+import { Matrix, inKernel, product, turned } from "./matrices.js";
 
 /** Eq. 5: [q, k, v] = z U_qkv, as three products; of each a list with one matrix (N+1, D_h) a head. */
 export function qkv(z, layer, heads) {
@@ -23,7 +23,7 @@ const scores = (q, k) => product(q, turned(k, 1 / Math.sqrt(q.columns))); // k i
 /** Eq. 6, of one head: A = softmax(q kᵀ / sqrt(D_h)). Softmax runs over the keys, so every row sums to 1. */
 export function attentionWeights(q, k) {
   const A = scores(q, k);
-  for (let t = 0; t < A.rows; t++) softmax(A.row(t));
+  if (!inKernel("softmax", A, -1e30)) for (let t = 0; t < A.rows; t++) softmax(A.row(t));
   return A;
 }
 

@@ -1,6 +1,6 @@
 // The encoder layer: LayerNorm, MSA, MLP, and the two residual lines, Eq. 2 and Eq. 3.
 import { attentionWeights, joinHeads, qkv, selfAttention } from "./attention.js";
-import { Matrix, product, sum } from "./matrices.js";
+import { Matrix, inKernel, product, sum } from "./matrices.js";
 
 /** LN of Eq. 2 to 4: gamma (x - mu) / sqrt(var + eps) + beta, on each row alone. */
 export function layerNorm(x, gamma, beta, eps) {
@@ -48,11 +48,13 @@ const ACTIVATIONS = { gelu, gelu_tanh: geluTanh, relu: (x) => Math.max(x, 0) };
 
 /** MLP of Eq. 3: two layers with a non-linearity between, on each token alone. */
 export function mlp(x, { W_1, b_1, W_2, b_2 }, activation) {
-  const act = ACTIVATIONS[activation];
   const hidden = product(x, W_1, b_1);
-  const { numbers } = hidden;
-  for (let i = 0; i < numbers.length; i++) numbers[i] = act(numbers[i]);
+  if (!inKernel(activation, hidden)) activate(hidden.numbers, ACTIVATIONS[activation]);
   return product(hidden, W_2, b_2);
+}
+
+function activate(numbers, act) {
+  for (let i = 0; i < numbers.length; i++) numbers[i] = act(numbers[i]);
 }
 
 /** Eq. 2: z'_l = MSA(LN(z_{l-1})) + z_{l-1}. */

@@ -53,7 +53,7 @@ export async function chooseKernel(wanted) {
     const memory = new WebAssembly.Memory({ initial: 1 });
     try {
       const { instance } = await WebAssembly.instantiate(bytes, { page: { memory } });
-      machine = { name, memory, held: 0, numbers: new Float32Array(memory.buffer), multiply: instance.exports.multiply };
+      machine = { ...instance.exports, name, memory, held: 0, numbers: new Float32Array(memory.buffer) };
       return name;
     } catch {
       continue; // a page whose policy forbids WebAssembly
@@ -121,6 +121,24 @@ export function product(A, B, b) {
   if (!(B instanceof Held)) lay(B, right);
   machine.multiply(4 * left, 4 * A.columns, 4 * right, 4 * result, 4 * width, rows, A.columns, width, 4 * bias);
   return taken(result, A.rows, B.columns, width);
+}
+
+/** "softmax" (of every row) or "gelu" by the kernel, in place; false where there is none, and JavaScript has to do it.
+ *  filler: what stands behind each row to make it a multiple of four numbers. */
+export function inKernel(name, matrix, filler = 0) {
+  if (!machine[name]) return false;
+  const { rows, columns } = matrix;
+  const [at, width] = [machine.held, up(columns, 4)];
+  reserve(at + rows * width);
+  const { numbers } = machine;
+  if (width === columns) numbers.set(matrix.numbers, at);
+  for (let i = 0; i < rows && width > columns; i++) {
+    numbers.set(matrix.row(i), at + i * width);
+    numbers.fill(filler, at + i * width + columns, at + (i + 1) * width);
+  }
+  machine[name](4 * at, rows, width);
+  matrix.numbers = taken(at, rows, columns, width).numbers;
+  return true;
 }
 
 /** The result without what was added to fill the last tiles. */
