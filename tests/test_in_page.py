@@ -126,6 +126,21 @@ def test_a_picture_of_ones_own(visit, serve, tmp_path, where):
 
 
 @pytest.mark.browser
+def test_a_browser_that_computes_something_else_is_told(visit, serve, tmp_path):
+    write_page(tmp_path, tiny())
+    page = visit.blank(760, 900, first_time=True)
+    test = next((tmp_path / "_static" / "model").rglob("test.js")).read_text()
+    row = test.index('"rows": "') + len('"rows": "')
+    spoilt = (
+        f"{test[:row]}{base64.b64encode(np.ones(3, '<f4').tobytes()).decode()}{test[row + 16 :]}"  # three weights are 1
+    )
+    page.route("**/test.js", lambda route: route.fulfill(body=spoilt, content_type="text/javascript"))
+    page.goto(f"{serve(tmp_path)}/page.html")
+    load(page)
+    assert page.locator(".vbp-tested").inner_text().startswith("Do not trust what you see here")
+
+
+@pytest.mark.browser
 def test_dropped_and_pasted(visit, serve, tmp_path):
     write_page(tmp_path, tiny())
     page = visit.blank(760, 900)

@@ -6,6 +6,7 @@ const MOST = 120e6; // pixels of a picture, as in Python
 
 /** The picture of a file, {width, height, channels: 3, levels}. Raises an Error in words for the reader. */
 export async function decode(file) {
+  if (typeof OffscreenCanvas === "undefined") throw new Error("This browser is too old: it does not hand a picture's pixels to the model.");
   let bitmap;
   try {
     bitmap = await createImageBitmap(file, { colorSpaceConversion: "none" });
