@@ -1,24 +1,30 @@
 """The model in the page against Python, over the whole catalogue: how far apart, how fast, how large, and does the page answer.
 
-    python benchmarks/engine.py [--pictures 9] [--again 5]
+    python benchmarks/engine.py [--pictures 9] [--again 5] [--ort package/dist]
 
-One headless Chromium on this machine, the embedded checkpoint, weights from the disk. Times are of one thread; "blocked" is
-the longest stretch of work on the page's own thread, in processor time, so that it says the same on a busy machine.
+--ort: the folder `dist` of the npm package onnxruntime-web; then both run the same weights on the same numbers in one page, in turn,
+each on one thread.
+
+One headless Chromium, the embedded checkpoint, weights over http from this machine. Times are of one thread; "blocked" is the
+longest stretch of work on the page's own thread, in processor time, so that it says the same on a busy machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import statistics
 import sys
 import tempfile
 from pathlib import Path
 
+import torch
 from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from chromium import HEADLESS, find_chromium
+from conftest import _serve
 from javascript import numbers
 from test_engine_browser import LOOK, MAKE, differences, embedded, relative, write_site
 
@@ -37,10 +43,64 @@ def longest(trace: bytes, thread: str = "CrRendererMain") -> list[float]:
     return sorted((task / 1000 for task in tasks), reverse=True)
 
 
+ORT = """async (x) => {
+  ort.env.wasm.numThreads = 1;
+  window.session ??= await ort.InferenceSession.create("vit.onnx", { executionProviders: ["wasm"] });
+  const input = new ort.Tensor("float32", Float32Array.from(x), [1, 3, 196, 196]);
+  const start = performance.now();
+  const { z } = await session.run({ x: input });
+  return { running: performance.now() - start, y: Array.from(z.data.subarray(0, 384)) };
+}"""
+
+
+def write_ort(folder: Path, dist: Path) -> None:
+    """The other runtime and the same weights as ONNX, beside the page."""
+    for name in ("ort.wasm.min.js", "ort-wasm-simd-threaded.mjs", "ort-wasm-simd-threaded.wasm"):
+        shutil.copy(dist / name, folder)
+
+    class Last(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = embedded().library(torch.float32)
+
+        def forward(self, x):
+            return self.model(x).last_hidden_state
+
+    example = (torch.zeros(1, 3, 196, 196),)
+    torch.onnx.export(
+        Last().eval(),
+        example,
+        str(folder / "vit.onnx"),
+        dynamo=False,
+        opset_version=17,
+        input_names=["x"],
+        output_names=["z"],
+    )
+
+
+def side_by_side(page, x: torch.Tensor, trace, again: int) -> None:
+    """Both in turn, after one run each to warm up."""
+    page.add_script_tag(url="ort.wasm.min.js")
+    given, told = x.flatten().tolist(), {"ours": [], "onnxruntime-web": []}
+    for n in range(again + 1):
+        ours, other = page.evaluate(LOOK, numbers(x)), page.evaluate(ORT, given)
+        if n:
+            told["ours"].append(ours["running"])
+            told["onnxruntime-web"].append(other["running"])
+    off = float((torch.tensor(other["y"]) - trace.y).abs().max() / trace.y.abs().max())
+    medians = {name: statistics.median(times) for name, times in told.items()}
+    print(
+        f"in turn, medians: {', '.join(f'{name} {ms:.0f} ms' for name, ms in medians.items())} (its y within {off:.1e})"
+    )
+    ratios = [a / b for a, b in zip(*told.values(), strict=True)]
+    print(f"ours takes {statistics.median(ratios):.2f} of its time (from {min(ratios):.2f} to {max(ratios):.2f})")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pictures", type=int, default=len(PICTURES))
     parser.add_argument("--again", type=int, default=5, help="runs of the last picture, for the time")
+    parser.add_argument("--ort", type=Path, help="onnxruntime-web's dist folder")
     arguments = parser.parse_args()
     checkpoint = embedded()
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
@@ -50,7 +110,10 @@ def main() -> None:
             executable_path=find_chromium(playwright, *HEADLESS), args=["--no-sandbox"]
         )
         page = browser.new_page()
-        page.goto((folder / "page.html").as_uri())
+        if arguments.ort:
+            write_ort(folder, arguments.ort)
+        server = _serve(folder)
+        page.goto(f"http://127.0.0.1:{server.server_address[1]}/page.html")
         page.evaluate(MAKE, fingerprint(checkpoint))
         categories = ["toplevel", "devtools.timeline", "__metadata"]
         browser.start_tracing(page=page, categories=categories)
@@ -72,7 +135,10 @@ def main() -> None:
         print(f"a run: median {statistics.median(times):.0f} ms, fastest {min(times):.0f}")
         print(f"the page's own thread meanwhile: at most {longest(told)[0]:.0f} ms at a time")
         print(f"in processor time: median {statistics.median(worker or [float('nan')]):.0f} ms")
+        if arguments.ort:
+            side_by_side(page, x, trace, arguments.again)
         browser.close()
+        server.shutdown()
 
 
 if __name__ == "__main__":
