@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import javascript
 import numpy as np
@@ -16,6 +17,7 @@ from javascript import array, in_node, in_page, joined, numbers
 from PIL import Image
 from tiny import ODD, checkpoint_of, random_weights, random_x
 
+from bookbuild import extension
 from vitbook.config import RESAMPLING, Preprocessing, ViTConfig
 from vitbook.model import run
 from vitbook.pixels import prepare
@@ -216,6 +218,18 @@ def test_nothing_is_rounded_on_the_way():
     halved = replace(weights, E=weights.E.half().float())
     kinds = {name: kind for chunk in packing.chunks(checkpoint_of(halved)) for name, *_, kind in chunk.tensors}
     assert [name for name, kind in kinds.items() if kind == "float16"] == ["E"]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_the_build_writes_the_weights_or_takes_them_out(monkeypatch, tmp_path, wanted):
+    config = SimpleNamespace(vitbook_prepare=True, vitbook_model=wanted)
+    app = SimpleNamespace(config=config, builder=SimpleNamespace(format="html"), srcdir=tmp_path)
+    (tmp_path / "book" / "assets" / "model" / "old").mkdir(parents=True)
+    called = []
+    monkeypatch.setattr(extension, "run_here", lambda _, *arguments: called.append(arguments))
+    extension.write_model(app)
+    assert called == ([("-m", "vitbook", "model")] if wanted else [])
+    assert (tmp_path / "book" / "assets" / "model").exists() == wanted
 
 
 def test_a_step_has_the_file_and_the_names_that_it_has_in_python():

@@ -92,7 +92,7 @@ def test_a_picture_of_ones_own(visit, serve, tmp_path, where):
     page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
     page.goto(path.as_uri() if where == "disk" else f"{serve(tmp_path)}/page.html")
     assert not [url for url in asked if "/model/" in url], "nothing before the reader asks"
-    assert f"{packing.size_in_page(tiny()) / 1e6:.0f} MB" in page.locator(".vbp-words").first.inner_text()
+    assert f"{packing.size_of_files(tiny()) / 1e6:.0f} MB" in page.locator(".vbp-words").first.inner_text()
     load(page)
     assert "Checked in your browser" in page.locator(".vbp-tested").inner_text()
     before = len(asked)
@@ -241,4 +241,6 @@ def test_what_it_cannot_show_is_refused():
             model_in_page(tiny(), **wrong)
     with pytest.raises(ValueError, match="load_checkpoint"):
         model_in_page("embedded")
+    loaded = sum(len(text) for name, text in packing.scripts(tiny()).items() if name[0].isdigit())
+    assert model_in_page(tiny()).weight == pytest.approx(loaded, abs=100), "what is said is what is loaded"
     assert model_in_page(tiny()).layer == 3 and model_in_page(tiny()).fingerprint == fingerprint(tiny())

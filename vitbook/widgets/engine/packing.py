@@ -51,6 +51,11 @@ def size_in_page(checkpoint: Checkpoint) -> int:
     return sum(t.numel() * (2 if _fits_half(t) else 4) for _, t in checkpoint.weights.named())
 
 
+def size_of_files(checkpoint: Checkpoint) -> int:
+    """Bytes that a reader loads: four letters of base64 for three bytes."""
+    return size_in_page(checkpoint) * 4 // 3
+
+
 def chunks(checkpoint: Checkpoint) -> list[Chunk]:
     """All weights in the order of the equations, in pieces of about `CHUNK` bytes."""
     out, held = [Chunk()], 0

@@ -7,7 +7,7 @@ import traitlets
 
 from vitbook.library.checkpoints import load_checkpoint
 from vitbook.patches import check_token
-from vitbook.widgets.engine.packing import LIMIT, size_in_page
+from vitbook.widgets.engine.packing import LIMIT, size_in_page, size_of_files
 from vitbook.widgets.explorer.atlas import fingerprint
 from vitbook.widgets.kit import classic, colour_tables, script, style
 from vitbook.widgets.kit.checkpoints import checkpoint_of
@@ -35,12 +35,11 @@ class ModelInPage(KnownAttributes, anywidget.AnyWidget):
 
     def __init__(self, checkpoint, layer: int, head: int, query: int):
         self._config = config = checkpoint.config
-        size = size_in_page(checkpoint)
         super().__init__(
             sizes={k: getattr(config, k) for k in ("L", "heads", "rows", "columns", "N")},
             tables=colour_tables(),
             fingerprint=fingerprint(checkpoint),
-            weight=size if size <= LIMIT else 0,
+            weight=size_of_files(checkpoint) if size_in_page(checkpoint) <= LIMIT else 0,
             layer=layer,
             head=head,
             query=query,
