@@ -21,9 +21,9 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-from bookbuild import execution, lookup, maths, maths_font, pages, quiet, site, workplace
+from bookbuild import execution, lookup, maths, maths_font, pages, quiet, site, solutions, text_font, workplace
 from bookbuild.equations import paper_number
-from vitbook.figures import palette
+from vitbook.figures import palette, plotting
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,8 @@ def write_sheets(app: Sphinx) -> None:
     folder = Path(app.doctreedir) / "vitbook-static"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "palette.css").write_text(palette.css(), encoding="utf-8")
-    (folder / maths_font.SHEET).touch()  # filled when all formulas are known
+    for sheet in (maths_font.SHEET, text_font.SHEET):  # filled when all formulas and letters are known
+        (folder / sheet).touch()
     app.config.html_static_path.append(str(folder))
 
 
@@ -100,7 +101,7 @@ class NumberEquations(SphinxTransform):
 
 
 class DressFigures(SphinxTransform):
-    """Ask every picture for a text that says what it shows, and give each drawn figure its twin for the dark theme."""
+    """Ask every picture for a text that says what it shows, and give each drawn figure its twins for the dark and for phones."""
 
     default_priority = 601
 
@@ -116,7 +117,7 @@ class DressFigures(SphinxTransform):
                     location=image,
                 )
             if drawn:
-                self.add_dark_twin(image, drawn)
+                self.add_twins(image, drawn)
 
     def drawn(self, image: nodes.image) -> Path | None:
         """The file of a vector that a cell drew, or None for a photograph or a picture that an author placed."""
@@ -124,19 +125,25 @@ class DressFigures(SphinxTransform):
         outputs = Path(self.env.mystnb_config.output_folder)
         return Path(path) if path.endswith(".svg") and outputs in Path(path).parents else None
 
-    def add_dark_twin(self, image: nodes.image, drawn: Path) -> None:
-        svg = drawn.read_text(encoding="utf-8")
-        drawn.with_suffix(".dark.svg").write_text(palette.darkened(svg), encoding="utf-8")
-        image.attributes.update(size_of(ElementTree.fromstring(svg)))
-        dark = image.deepcopy()
-        dark["uri"] = image["uri"].removesuffix(".svg") + ".dark.svg"
-        dark["ids"] = []
+    def add_twins(self, image: nodes.image, drawn: Path) -> None:
+        """The figure for wide pages and, where the cell drew one, the figure for phones, each in both themes."""
+        wide, for_phone = plotting.carried(drawn.read_text(encoding="utf-8"))
+        drawings = {"wide": wide, "phone": for_phone} if for_phone else {"": wide}
         frame = nodes.container(classes=["vb-frame"])
         image.replace_self(frame)
-        for picture, theme in ((image, "light"), (dark, "dark")):
-            picture["classes"] = [*picture["classes"], "vb-figure", f"vb-only-{theme}"]
-            picture["loading"] = "lazy"  # so that the twin that the theme hides is not loaded
-            frame += picture
+        for place, svg in drawings.items():
+            for theme, dyed in (("light", svg), ("dark", palette.darkened(svg))):
+                name = ".".join(["", *filter(None, (place, theme)), "svg"])
+                drawn.with_suffix(name).write_text(dyed, encoding="utf-8")
+                frame += self.twin(image, name, f"vb-only-{theme}", *([f"vb-on-{place}"] if place else []))
+                frame[-1].attributes.update(size_of(ElementTree.fromstring(svg)))
+
+    def twin(self, image: nodes.image, name: str, *classes: str) -> nodes.image:
+        twin = image.deepcopy()
+        twin["uri"] = image["uri"].removesuffix(".svg") + name
+        twin["classes"] = [*image["classes"], "vb-figure", *classes]
+        twin["loading"] = "lazy"  # so that a twin that is not shown is not loaded
+        return twin
 
 
 def size_of(svg: Element) -> dict[str, str]:
@@ -164,8 +171,10 @@ def setup(app: Sphinx) -> dict:
     site.setup(app)
     pages.setup(app)
     lookup.setup(app)
+    solutions.setup(app)
     maths.setup(app)
-    app.add_css_file("palette.css", priority=600)
+    for sheet in ("palette.css", text_font.SHEET):
+        app.add_css_file(sheet, priority=600)
     app.add_transform(NumberEquations)
     app.add_transform(DressFigures)
     return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

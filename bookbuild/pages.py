@@ -12,7 +12,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
-from bookbuild import leaner, maths_font
+from bookbuild import leaner, maths_font, text_font
 
 # What a page may load: its own files (file: for a book opened from a disk), pictures and widget code that it holds itself
 # (data:, blob:), and the inline scripts that are named by their hash. Nothing may be evaluated from text but WebAssembly, which
@@ -136,7 +136,8 @@ def finish_static(app: Sphinx, error: Exception | None) -> None:
     pages = [
         path.read_text("utf-8") for path in outdir.rglob("*.html") if "_static" not in path.relative_to(outdir).parts
     ]
-    maths_font.write_font(outdir / "_static", pages)
+    for font in (maths_font, text_font):
+        font.write_font(outdir / "_static", pages)
     leaner.lean(outdir / "_static", app.vitbook_sheets, pages)
 
 

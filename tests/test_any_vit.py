@@ -17,7 +17,7 @@ import vitbook
 ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted(p for p in (ROOT / "book").glob("*.md") if "load_checkpoint" in p.read_text(encoding="utf-8"))
 ON_PHOTOGRAPHS = [
-    ROOT / "book" / f"{name}.md" for name in ("eq2", "intro", "looking_at_heads", "patches")
+    ROOT / "book" / f"{name}.md" for name in ("eq2", "intro", "looking_at_heads", "patches", "positions")
 ]  # they follow a place of a photograph
 SHAPES = {
     "three heads, a 4 x 4 grid, no class head": (CHAPTERS, dict(

@@ -6,7 +6,6 @@ from tiny import ODD, checkpoint_of, random_weights, random_x
 
 from vitbook import maps
 from vitbook.model import run
-from vitbook.studies.finetune import BATCH, represent_all
 
 B = 5  # no other axis of the tiny model has this length
 CLOSE = dict(rtol=1e-11, atol=1e-12)
@@ -83,16 +82,6 @@ def test_a_trace_grows_with_tokens_and_not_with_their_square(batch):
     assert all(tuple(tensor.shape).count(T) <= 1 for tensor in kept)
     one = c.C * c.H * c.W + c.N * (c.patch_numbers + c.D) + (7 * c.L + 1) * T * c.D + c.D + 7
     assert sum(tensor.numel() for tensor in kept) == B * one
-
-
-def test_represent_all_takes_batches_and_keeps_the_order():
-    checkpoint = checkpoint_of(WEIGHTS)
-    seen = [torch.full((3, 15, 20), i / 50, dtype=torch.float64) for i in range(BATCH + 3)]
-    prepared = [((x * 255).round() / 255 - 0.5) / 0.5 for x in seen]
-    y, mean = represent_all(checkpoint, ((255 * x).round().to(torch.uint8).permute(1, 2, 0).numpy() for x in seen))
-    assert y.shape == mean.shape == (BATCH + 3, ODD.D)
-    for i in (0, BATCH - 1, BATCH, BATCH + 2):
-        torch.testing.assert_close(y[i], run(WEIGHTS, prepared[i]).y, rtol=1e-5, atol=1e-5)  # pixels are float32
 
 
 def test_short_words_for_a_reader(batch, single):

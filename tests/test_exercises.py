@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import asyncio
 import copy
+import dataclasses
 import functools
+import inspect
 import math
 import os
 import pickle
@@ -19,9 +21,9 @@ import time
 import numpy as np
 import pytest
 
-from vitbook.exercises import EXERCISES, Case, Report, check, running
-from vitbook.exercises.comparing import difference, plain, same
-from vitbook.exercises.grading import grade, try_all
+from vitbook.exercises import EXERCISES, Case, Report, check, in_numpy, running
+from vitbook.exercises.comparing import difference, parts_of, plain, same
+from vitbook.exercises.grading import grade, in_single, try_all
 from vitbook.exercises.naming import quiet
 from vitbook.exercises.record import WIDTH, executed, mistake
 
@@ -99,7 +101,9 @@ def test_starters_are_met_kindly(exercise):
     assert report.kind == "open" and "no lines yet" in repr(report) and f"check.{exercise.name}.hint()" in repr(report)
     unwritten = exercise.starter.replace("...", 'raise NotImplementedError("mine to write")')
     assert grade(exercise, executed(unwritten, exercise.name)).kind == "open"
-    assert exercise.shapes in " ".join(exercise.starter.split()) and exercise.signature in exercise.starter
+    assert (
+        " ".join(exercise.shapes.split()) in " ".join(exercise.starter.split()) and exercise.header in exercise.starter
+    )
     assert max(map(len, exercise.starter.splitlines())) <= WIDTH
 
 
@@ -151,8 +155,9 @@ def changed_lines(source, mutant):
 
 
 #: Changes that change nothing: NumPy reads any negative size in reshape as "whatever is left", an axis of a matrix has two
-#: names, a square matrix has two equal sizes, and the mean over queries of a sum over keys is one sum over both.
-HARMLESS = ("reshape(-2", "reshape(*grid, -2", "np.eye(A.shape[2])")
+#: names, a square matrix has two equal sizes, and the mean over queries of a sum over keys is one sum over both. A bias of the
+#: keys adds one number to all scores of a query, which softmax takes off again.
+HARMLESS = ("reshape(-2", "reshape(*grid, -2", "np.eye(A.shape[2])", "- layer.b_k")
 
 
 @every_exercise
@@ -385,6 +390,119 @@ def test_two_mistakes_at_once_are_named_by_the_one_that_shows_first():
     with np.errstate(all="ignore"):
         report = check.softmax(lambda s: np.exp(s) / np.exp(s).sum())
     assert report.mistake == "softmax over everything"
+
+
+def test_two_mistakes_at_once_are_named_both():
+    exercise = BY_NAME["layer_norm"]
+    both = [m for m in exercise.mistakes if m.name in ("sample variance", "beta forgotten")]
+    report = check.layer_norm(exercise.wrong(*both))
+    assert report.mistake == "sample variance + beta forgotten" and "two known mistakes" in repr(report)
+    assert all(m.explanation[1:] in report.explanation for m in both)
+    assert " + " not in "".join(m.name for e in EXERCISES for m in e.mistakes)
+
+
+def in_float32(inside):
+    """A function as somebody writes it who likes float32: its arguments, its result, or both."""
+
+    def function(exercise, *arguments):
+        result = exercise.function(*(in_single(a) if inside else a for a in arguments))
+        return in_single(result) if inside != "only" else result
+
+    return function
+
+
+@every_exercise
+@pytest.mark.parametrize("inside", [False, True, "only"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_float32_is_taken_or_named(exercise, inside, seed):
+    """Never "yours is 3.84565, expected 3.84565", and no factor of 1."""
+    report = grade(exercise, lambda *arguments: in_float32(inside)(exercise, *arguments), seed=seed)
+    assert " times 1 " not in repr(report) and "times 1)" not in repr(report)
+    if exercise.double and inside != "only":
+        assert report.kind == "wrong type" and "holds float32; this task asks for float64" in repr(report)
+    elif report:
+        assert inside == "only" or "float32" in repr(report) or not has_fractions(exercise)
+    else:
+        assert report.mistake == "float32 inside", report
+        yours, expected = repr(report).split("our result is ")[1].split()[0:3:2]
+        assert yours.rstrip(",") != expected.rstrip(".")
+
+
+def has_fractions(exercise):
+    results = [exercise.function(*case.arguments) for case in exercise.draw()]
+    return any(getattr(part, "dtype", None) == np.float64 for result in results for part in parts_of(result))
+
+
+@every_exercise
+def test_starters_say_what_comes_and_goes(exercise):
+    function = executed(exercise.starter, exercise.name)
+    typed = function.__annotations__
+    assert list(inspect.signature(function).parameters) == exercise.names and "return" in typed
+    assert set(exercise.names) - set(typed) <= {"w"}
+    assert exercise.difficulty in ("easy", "medium", "hard") and 1 <= exercise.minutes <= 60
+
+
+@every_exercise
+def test_tokens_have_a_mean(exercise):
+    """Else a LayerNorm that forgets to take it off would pass."""
+    for argument in exercise.draw()[0].arguments:
+        if isinstance(argument, np.ndarray) and exercise.names[0] in ("x", "z", "z_L") and argument.ndim > 1:
+            assert abs(argument.mean()) > 0.03
+            return
+
+
+def test_on_your_own_call():
+    report = check.softmax.on(GOOD, np.arange(6.0).reshape(2, 3))
+    assert report and "On your own call, too, your result agrees" in repr(report)
+    assert check.softmax.on(lambda s: GOOD(2 * s), np.zeros((1, 2))).call.startswith(
+        "softmax(scores (3, 5)"
+    )  # as always first
+    only_here = lambda s: GOOD(s) + (s.shape == (9, 9))  # noqa: E731
+    assert check.softmax(only_here) and "plus 1" in repr(check.softmax.on(only_here, np.eye(9)))
+    with pytest.raises(ValueError, match="takes 1 arguments, got 0"):
+        check.softmax.on(GOOD)
+
+
+def test_the_capstone_is_the_model_and_names_the_first_stage_that_differs():
+    torch = pytest.importorskip("torch")
+    from tiny import ODD, random_weights, random_x
+
+    from vitbook import run
+
+    for activation in ("gelu", "gelu_tanh", "relu"):
+        weights = random_weights(dataclasses.replace(ODD, activation=activation))
+        w, x, trace = in_numpy(weights), random_x(), run(weights, random_x())
+        stages = BY_NAME["vit"].function(x.numpy(), w)
+        theirs = {"x_p": trace.x_p, "y": trace.y, **{f"z_{l}": z for l, z in enumerate(trace.z)}}
+        theirs |= {f"z_prime_{l}": z for l, z in enumerate(trace.z_prime, 1)}
+        assert stages.keys() == theirs.keys() and w.eps == ODD.eps
+        for name, stage in stages.items():
+            np.testing.assert_allclose(
+                stage, theirs[name], rtol=0, atol=1e-9 * float(theirs[name].abs().max()), err_msg=name
+            )
+    assert check.vit.on(BY_NAME["vit"].function, x.numpy(), w) and torch.equal(x, random_x())
+
+    def late(x, w):  # right in the small cases, and wrong in the second layer of this model alone
+        stages = BY_NAME["vit"].function(x, w)
+        return {n: s + 1 * (n == "z_prime_2" and w.eps == ODD.eps and len(x[0]) == ODD.H) for n, s in stages.items()}
+
+    words = repr(check.vit.on(late, x.numpy(), w))
+    assert "your stages agree up to z_1; the first that differs is z_prime_2" in words.lower(), words
+    less = lambda x, w: {n: s for n, s in BY_NAME["vit"].function(x, w).items() if n != "z_1"}  # noqa: E731
+    assert "the stage z_1 is missing" in repr(check.vit(less)).lower()
+    assert "a dict of stages" in repr(check.vit(lambda x, w: x))
+
+
+@pytest.mark.parametrize("passes", [True, False])
+def test_a_report_is_what_an_autograder_asks_for(passes):
+    """nbgrader and otter run a cell, and take an error for a failure: `assert report, report` says why."""
+    cell = (
+        "import vitbook\nright = vitbook.check.softmax.exercise.function\n"
+        "report = vitbook.check.softmax(right if {} else lambda s: s, seed=1)\nassert report, report"
+    )
+    done = subprocess.run([sys.executable, "-c", cell.format(passes)], capture_output=True, text=True)
+    assert done.returncode == (0 if passes else 1)
+    assert passes or "AssertionError: ✗ softmax: not yet: wrong numbers" in done.stderr
 
 
 def test_an_unknown_mistake_gets_no_name():

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import io
+import json
 import re
 from dataclasses import replace
+from html import unescape
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,6 +17,7 @@ import pytest
 from PIL import Image
 from tiny import ODD, checkpoint_of, random_weights, random_x
 
+from bookbuild.myst import read
 from vitbook.config import Preprocessing
 from vitbook.figures.svg import fitted, in_html, in_svg, percent
 from vitbook.figures.thumbnails import signed_picture, thinned, weight_picture
@@ -88,6 +93,29 @@ def test_without_a_head_the_slot_is_dashed_and_no_class_is_named():
 def test_a_layer_that_is_not_there_is_refused(layer):
     with pytest.raises(ValueError, match="from 1 to 3"):
         figure_1(tiny(), PICTURE, layer)
+
+
+def test_a_tour_goes_to_parts_that_are_drawn():
+    stops = {"the-bar": ["E", "x_pE"], "the-costs": ["bars"]}
+    html = figure_1(tiny(), PICTURE, tour=stops)._repr_html_()
+    told = re.search(r'data-tour="([^"]*)"', html)[1]
+    assert json.loads(unescape(told)) == stops
+    assert "data-tour" not in drawn()._repr_html_().split("<style>")[0]
+    for wrong in (["F"], "E"):
+        with pytest.raises(ValueError, match="a step of the tour names parts in a list, out of x, x_p, E"):
+            figure_1(tiny(), PICTURE, tour={"the-bar": wrong})
+
+
+def test_the_tour_of_the_chapter_stops_at_its_sections():
+    chapter = read((Path(__file__).parents[1] / "book" / "figure1.md").read_text(encoding="utf-8"))
+    [stops] = [
+        ast.literal_eval(node.value)
+        for node in ast.walk(ast.parse(chapter.cells[0].text))
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "tour"
+    ]
+    steps = [re.sub(r"[^a-z]+", "-", heading.text.lower()) for heading in chapter.find("heading") if heading.level == 3]
+    assert steps[: len(stops)] == list(stops)
+    assert {key for keys in stops.values() for key in keys} == {*drawn().parts, "bars"}
 
 
 def test_shown_tokens():
@@ -183,7 +211,7 @@ def test_bars_add_up():
         ):
             widths = [float(r.get("width")) for r in a.iter("rect")]
             assert sum(widths) == pytest.approx(711 if layout == "wide" else 332, abs=0.1)
-            assert a.get("aria-label").startswith(f"{count.total:,} ")
+            assert a.get("aria-label").startswith(f"of all {count.total:,} ")
 
 
 def test_signed_picture():

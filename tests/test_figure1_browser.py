@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from test_figure1 import CHAPTERS, drawn
+from test_figure1 import CHAPTERS, PICTURE, drawn, tiny
 
 from vitbook.widgets.figure1.parts import numbers
+from vitbook.widgets.figure1.widget import figure_1
 
 pytestmark = pytest.mark.browser
 
@@ -150,6 +151,107 @@ def test_two_figures_answer_apart(opened):
     page.locator(".vb-figure1").nth(1).locator("svg.vb-f1-wide a[data-part=mlp]").focus()
     shown = page.locator(".vb-f1-card:visible")
     assert [shown.nth(i).get_attribute("data-part") for i in range(2)] == ["x", "mlp"]
+
+
+STEPS = {"the-bar": ["E"], "the-layer": ["norm_1", "msa"], "the-end": ["y"]}
+
+
+@pytest.fixture
+def toured(visit, tmp_path):
+    """A function that opens a page as the book has it: the figure, then sections of text, then more."""
+
+    def open_page(width: int, **options):
+        figure = figure_1(tiny(), PICTURE, tour=STEPS)._repr_html_()
+        steps = "".join(
+            f'<section id="{step}"><h3>{step}</h3><p style="height:500px">text</p></section>' for step in STEPS
+        )
+        page_file = tmp_path / "tour.html"
+        page_file.write_text(
+            f'<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8"><title>Figure 1</title>'
+            '<meta name="viewport" content="width=device-width, initial-scale=1"><body style="margin:16px"><section>'
+            f'<div class="cell"><div class="cell_output"><div class="output">{figure}</div></div></div>'
+            f'<p style="height:400px">before</p>{steps}</section><p id="after" style="height:2000px">after</p></body></html>',
+            encoding="utf-8",
+        )
+        page = visit.blank(width=width, height=800, **options)
+        page.goto(page_file.as_uri())
+        return page
+
+    return open_page
+
+
+def read_to(page, step: str) -> None:
+    """Scroll until a section stands in the lower half of the window."""
+    page.evaluate(
+        "step => { const top = document.getElementById(step).getBoundingClientRect().top; scrollBy(0, top - 450) }",
+        step,
+    )
+    page.wait_for_timeout(400)
+
+
+def seen_parts(page) -> set[str]:
+    return set(page.locator("svg.toured:visible > .lit").evaluate_all("all => all.map(e => e.dataset.part)"))
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+def test_the_drawing_stays_and_shows_what_the_text_speaks_of(toured, width):
+    page = toured(width, reduced_motion="reduce")
+    assert seen_parts(page) == set()
+    view = page.locator(".vb-f1-view")
+    for step, parts in STEPS.items():
+        read_to(page, step)
+        assert seen_parts(page) == set(parts)
+        frame = view.bounding_box()
+        assert 0 <= frame["y"] < 80 and frame["height"] < 450
+        lit = page.locator("svg.toured:visible > a.lit").first.bounding_box()
+        assert frame["y"] - 1 <= lit["y"] and lit["y"] + lit["height"] <= frame["y"] + frame["height"] + 1
+        assert frame["x"] - 9 <= lit["x"] and lit["x"] + lit["width"] <= frame["x"] + frame["width"] + 9
+    page.evaluate("scrollTo(0, document.getElementById('after').offsetTop + 100)")
+    assert view.bounding_box()["y"] < -200  # it goes with its section
+    page.evaluate("scrollTo(0, 0)")
+    page.wait_for_timeout(300)
+    assert seen_parts(page) == set()  # the whole drawing again
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_on_the_tour_a_card_comes_and_goes(toured):
+    page = toured(1280)
+    assert page.locator(".vb-f1-panel").is_hidden()
+    page.locator("svg.vb-f1-wide a[data-part=mlp]").focus()
+    assert card(page) == "mlp"
+    page.keyboard.press("Escape")
+    assert page.locator(".vb-f1-panel").is_hidden()
+    page.keyboard.press("ArrowLeft")
+    assert card(page) == "norm_2" and seen_parts(page) == {"norm_2"}
+
+
+def test_the_whole_drawing_can_be_had(toured):
+    page = toured(375)
+    button = page.get_by_role("button", name="Whole drawing")
+    button.click()
+    drawing = page.locator("svg.vb-f1-tall").bounding_box()
+    assert page.locator(".vb-f1-view").bounding_box()["height"] >= drawing["height"] > 800
+    read_to(page, "the-layer")
+    assert page.locator(".vb-f1-view").bounding_box()["y"] < -200
+    button.click()
+    assert page.locator(".vb-f1-view").bounding_box()["height"] < 450
+
+
+def test_without_scripts_the_text_follows_the_whole_drawing(toured):
+    page = toured(375, java_script_enabled=False)
+    assert page.locator(".vb-f1-view").bounding_box()["height"] > 800
+    assert page.locator(".vb-f1-tools button:visible").count() == 0
+
+
+def test_in_print_the_drawing_is_whole(toured):
+    page = toured(1280)
+    read_to(page, "the-layer")
+    page.emulate_media(media="print")
+    page.wait_for_timeout(300)
+    assert page.locator(".vb-f1-view").bounding_box()["height"] > 500
+    looks = page.locator("svg.vb-f1-wide > a").evaluate_all("all => all.map(e => getComputedStyle(e).opacity)")
+    assert set(looks) == {"1"}
+    assert page.locator(".vb-f1-panel").is_hidden()
 
 
 @pytest.mark.parametrize("width", [1280, 375])

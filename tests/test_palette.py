@@ -8,8 +8,10 @@ from math import dist
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from coloraide import Color
+from PIL import Image
 
 from bookbuild.extension import size_of
 from vitbook.figures import palette, plotting
@@ -138,3 +140,12 @@ def test_a_figure_for_a_phone_is_known_to_the_style_sheet():
     assert size_of(svg)["width"] == f"{plotting.PHONE_WIDTH}px"
     sheet = (Path(__file__).parents[1] / "book/assets/book.css").read_text(encoding="utf-8")
     assert f'.vb-figure[width="{plotting.PHONE_WIDTH}"]' in sheet
+
+
+def test_a_photograph_in_a_figure_is_packed_small_and_a_diagram_keeps_its_pixels():
+    photo = np.asarray(Image.fromarray(np.random.default_rng(0).integers(0, 256, (9, 9, 3), np.uint8)).resize((90, 90)))
+    figure, (left, right) = plotting.canvas(height=120, columns=2)
+    left.imshow(photo)
+    right.imshow(np.eye(20))
+    svg = plotting.finish(figure, "two pictures").svg
+    assert svg.count("data:image/webp") == svg.count("data:image/png") == 1

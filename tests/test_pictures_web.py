@@ -8,6 +8,7 @@ import warnings
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
+import httpx
 import numpy as np
 import pytest
 from cards import card, encoded
@@ -229,11 +230,20 @@ def test_addresses_that_lead_nowhere(address, words):
         ("http://example.org/höhe.png?q=图", "http://example.org/h%C3%B6he.png?q=%E5%9B%BE"),
         ("http://example.org/a%20b.png", "http://example.org/a%20b.png"),
         ("http://bücher.example:8080/x#part", "http://xn--bcher-kva.example:8080/x"),
-        ("http://[::1]:80/x", "http://[::1]:80/x"),
+        ("http://[::1]:8080/x", "http://[::1]:8080/x"),
     ],
 )
-def test_addresses_beyond_ascii(address, travels_as):
-    assert web._ascii(address) == travels_as
+def test_addresses_beyond_ascii(address, travels_as, monkeypatch):
+    asked = []
+
+    def send(self, request):
+        asked.append(str(request.url.copy_with(fragment=None)))
+        raise httpx.ConnectError("no network in this test")
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", send)
+    with pytest.raises(PictureError, match="can't be reached"):
+        web.download(address)
+    assert asked == [travels_as]
 
 
 def test_windows_paths_are_paths():

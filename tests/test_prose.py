@@ -37,7 +37,6 @@ EVERYWHERE = {
 
 #: Numbers that one chapter types, with the reason.  A measured number has no place here.
 IN_CHAPTER = {
-    "all_layers": {"1700": "the size that an exercise supposes", "1.2": "its answer, 2 to the power of -13"},
     "counting": {"0.6": "arithmetic of an answer", "13": "12 D² + 13 D", "307": "the name of the puzzle"},
     "encoder_block": {"0.044715": "the coefficient in the definition of the tanh form"},
     "eq2": {
@@ -47,8 +46,17 @@ IN_CHAPTER = {
         **dict.fromkeys("0.25 0.01 0.99".split(), "w (1 - w) at two weights"),
         **dict.fromkeys("60 20".split(), "the shares of the invented layers"),
     },
-    "eq3": {"0.1587": "GELU(-1), a value of the function", "0.75": "its minimum", "0.17": "its minimum"},
-    "exercises": {"0.044715": "the coefficient that the task names", "1e-6": "the epsilon that the task names"},
+    "eq3": {
+        "0.1587": "GELU(-1), a value of the function",
+        "0.17": "its minimum",
+        "0.044715": "the coefficient in the definition of the tanh form",
+        "95": "the share that the last figure asks for",
+    },
+    "exercises": {
+        "0.044715": "the coefficient that the task names",
+        "1e-6": "the epsilon that the task names",
+        **dict.fromkeys("15 20 25 30 45".split(), "minutes that a task may take, a guess of ours"),
+    },
     "ledger": {"20": "the rule of the ledger: half a unit and a twentieth"},
     "hybrid": dict.fromkeys(
         "576 144 98 49 25 13".split(), "arithmetic of an answer: sides and tokens after each stride"
@@ -58,8 +66,11 @@ IN_CHAPTER = {
         "3.17": "the answer of an exercise, log2 of 9",
         "1.07": "the answer of an exercise",
     },
-    "numerics": {"0.044715": "the coefficient in the definition of the tanh form"},
-    "patches": {"99": "the share that the cell above asks for"},
+    "numerics": {
+        "0.044715": "the coefficient in the definition of the tanh form",
+        "1700": "the size that an exercise supposes",
+        "1.2": "its answer, 2 to the power of -13",
+    },
     "related_work": {
         "29": "published: SASA's saving of parameters",
         "256": "arithmetic: 16 x 16 tokens",

@@ -36,7 +36,7 @@ ARROWS |= {
     "exercises": {"checks", "studies"},
     "studies": ROOT,
     "ledger": ROOT | {"library", "pictures", "studies"},
-    "figures": ROOT | {"studies"},
+    "figures": ROOT | {"ledger", "pictures", "studies"},
     "widgets": ROOT | {"figures", "ledger", "library", "pictures", "studies"},
 }
 #: The same inside studies/, where no study knows another but for these.
@@ -45,7 +45,6 @@ STUDIES = {
     "convolution": {"checks"},
     "counting": {"checks", "config", "studies.formulas", "wording"},
     "few_shot": {"checks"},
-    "finetune": {"encoder", "model", "pixels"},
     "formulas": set(),
     "hybrid": {"checks", "weights"},
     "numerics": {"config", "encoder", "model", "trace", "weights"},

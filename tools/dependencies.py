@@ -77,6 +77,23 @@ TRIED = {
         "licences in this table",
     ): "says the same of 183 of 185 packages, but UNKNOWN where only a licence file "
     "tells (axe-playwright-python); needs two more packages",
+    (
+        "hf_hub_download of huggingface_hub 2.4.0",
+        "the reference checkpoint's download",
+    ): "compares the size of what arrived, never its hash, and puts it in place before anyone could; damage in the cache stays",
+    (
+        "pooch 1.9.0",
+        "pictures of the catalogue",
+    ): "the pictures come inside scikit-image's wheel; the one that is downloaded goes on where it broke off, and pooch "
+    "begins anew",
+    (
+        "ImageOps.exif_transpose of pillow",
+        "turning photographs upright",
+    ): "its copy has lost the file's tags (bits per sample, white is zero), which come after it: five tests of TIFFs fail",
+    (
+        "pytest-playwright 0.10.0",
+        "the browser of the tests",
+    ): "opens a new context for every test; ours share one a worker, which the gate's time needs",
 }
 
 

@@ -63,7 +63,7 @@ def unpack(name: str, scratch: Path) -> Path:
 
 
 def figure_fonts(scratch: Path) -> None:
-    """Inter for matplotlib, which reads TrueType: npm's web fonts, unpacked and cut down to the letters of a figure."""
+    """Inter for pages and for matplotlib, which reads TrueType: npm's web fonts, unpacked and cut down to our letters."""
     from fontTools.subset import Options, Subsetter
     from fontTools.ttLib import TTFont
 
@@ -73,7 +73,7 @@ def figure_fonts(scratch: Path) -> None:
     for weight in ("Regular", "SemiBold"):
         font = TTFont(package / "Inter (web)" / f"Inter-{weight}.woff", recalcTimestamp=False)
         font.flavor = None
-        cut = Subsetter(Options(layout_features=["kern", "mark", "mkmk"], name_IDs=["*"], notdef_outline=True))
+        cut = Subsetter(Options(layout_features=["kern", "mark", "mkmk", "tnum"], name_IDs=["*"], notdef_outline=True))
         cut.populate(unicodes=[letter for first, last in FIGURE_LETTERS for letter in range(first, last + 1)])
         cut.subset(font)
         if weight == "SemiBold":  # the bold of one family, which is how matplotlib looks for it

@@ -9,7 +9,7 @@ from typing import Any
 
 from vitbook.checks import finite, whole
 from vitbook.exercises.grading import SECONDS, grade
-from vitbook.exercises.record import Exercise
+from vitbook.exercises.record import Case, Exercise
 from vitbook.exercises.report import Report
 
 
@@ -32,6 +32,18 @@ class Grader:
             raise ValueError(f"seconds must be a finite number above 0, got {seconds!r}")
         return grade(self.exercise, function, seconds=float(seconds), seed=whole(seed, "seed", 0))
 
+    def on(self, function: Any, *arguments: Any, seconds: float = 60.0) -> Report:
+        """Check your function as always, and then on one call of your own, such as a real picture.
+
+        Raises ValueError where the number of arguments is not the task's.
+        """
+        if len(arguments) != len(self.exercise.names):
+            raise ValueError(
+                f"{self.exercise.signature} takes {len(self.exercise.names)} arguments, got {len(arguments)}"
+            )
+        report = self(function)
+        return grade(self.exercise, function, seconds, cases=[Case("your own call", arguments)]) if report else report
+
     def hint(self, number: int | None = None) -> None:
         """Print the next hint, or the one of that number (from 1)."""
         hints = self.exercise.hints
@@ -48,7 +60,8 @@ class Grader:
         print(self.exercise.solution)
 
     def __repr__(self) -> str:
-        return f"check.{self.exercise.signature}\n{self.exercise.statement}\n{self.exercise.shapes}"
+        e = self.exercise
+        return f"check.{e.signature} ({e.difficulty}, about {e.minutes} minutes)\n{e.statement}\n{e.shapes}"
 
 
 class Check:
@@ -86,15 +99,17 @@ class Check:
     def __repr__(self) -> str:
         lines = [f"{len(self)} exercises; check.<name>(your_function) looks at yours, check.<name>.hint() helps"]
         for grader in self:
-            lines.append(f"  {grader.exercise.signature:58} {grader.exercise.chapter}")
+            e = grader.exercise
+            lines.append(f"  {e.signature:58} {e.minutes:2} min, {e.difficulty:6}  {e.chapter}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td><code>{escape(g.exercise.signature)}</code></td><td>{escape(g.exercise.chapter)}</td>"
-            f"<td>{escape(g.exercise.statement)}</td></tr>"
+            f"<td>{g.exercise.difficulty}, {g.exercise.minutes} min</td><td>{escape(g.exercise.statement)}</td></tr>"
             for g in self
         )
         return (
-            f"<table><thead><tr><th>check.</th><th>chapter</th><th>task</th></tr></thead><tbody>{rows}</tbody></table>"
+            "<table><thead><tr><th>check.</th><th>chapter</th><th>difficulty</th><th>task</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table>"
         )

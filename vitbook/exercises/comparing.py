@@ -1,4 +1,4 @@
-"""Is what came back what was expected? Arrays, numbers, tuples; torch tensors are read without importing torch."""
+"""Is what came back what was expected? Arrays, numbers, tuples, stages by name; torch tensors are read without importing torch."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ def plain(result: Any) -> Any:
     """Tensors and other array-likes as NumPy arrays, tuples and lists of results part by part, numbers as they are."""
     if isinstance(result, tuple | list):
         return (tuple if isinstance(result, tuple) else list)(plain(part) for part in result)
+    if isinstance(result, dict):
+        return {name: plain(part) for name, part in result.items()}
     if hasattr(result, "detach") and hasattr(result, "cpu"):  # a torch tensor
         tensor = result.detach().cpu()
         try:
@@ -41,6 +43,8 @@ def difference(result: Any, expected: Any, tolerance: float, name: str = "your r
     """None if the result is what was expected, else the first reason why not. Never raises on strange results."""
     if isinstance(expected, tuple):
         return different_parts(result, expected, tolerance, name)
+    if isinstance(expected, dict):
+        return different_stages(result, expected, tolerance, name)
     if isinstance(expected, bool | int | float):
         return different_number(result, expected, tolerance, name)
     return different_array(result, expected, tolerance, name)
@@ -60,6 +64,22 @@ def different_parts(result: Any, expected: tuple, tolerance: float, name: str) -
     return next(filter(None, parts), None)
 
 
+def different_stages(result: Any, expected: dict, tolerance: float, name: str) -> Difference | None:
+    """The first stage that differs, in the order in which they are computed."""
+    if not isinstance(result, dict):
+        return Difference("wrong type", f"{name} should be a dict of stages, yours is {kind_of(result)}")
+    before = None
+    for stage, value in expected.items():
+        if stage not in result:
+            return Difference("wrong type", f"the stage {stage} is missing from {name}")
+        found = difference(result[stage], value, tolerance, f"your {stage}")
+        if found:
+            right = f"your stages agree up to {before}" if before else "no stage agrees"
+            return Difference(found.kind, f"{right}; the first that differs is {stage}: {found.words}")
+        before = stage
+    return None
+
+
 def different_number(result: Any, expected: float, tolerance: float, name: str) -> Difference | None:
     wanted = "a whole number" if isinstance(expected, int) else "a number"
     if isinstance(result, np.ndarray) and result.size == 1 and result.ndim == 0:
@@ -74,12 +94,9 @@ def different_number(result: Any, expected: float, tolerance: float, name: str) 
         return None if result == expected else Difference("wrong numbers", f"{name} is {result}, expected {expected}")
     if not np.isfinite(result):
         return Difference("not finite", f"{name} is {result}, expected {expected:.7g}")
-    allowed = max(tolerance, FLOAT32 * is_single(result)) * abs(expected)
-    return (
-        None
-        if abs(result - expected) <= allowed
-        else Difference("wrong numbers", f"{name} is {result:.7g}, expected {expected:.7g}")
-    )
+    if gap(result, expected) <= max(tolerance, FLOAT32 * is_single(result)):
+        return None
+    return Difference("wrong numbers", beside(name, result, expected))
 
 
 def different_array(result: Any, expected: np.ndarray, tolerance: float, name: str) -> Difference | None:
@@ -112,16 +129,42 @@ def different_truths(array: np.ndarray, expected: np.ndarray, name: str) -> Diff
 
 
 def different_numbers(array: np.ndarray, expected: np.ndarray, tolerance: float, name: str) -> Difference | None:
-    largest = np.abs(expected).max(initial=0.0)
-    gaps = np.abs(array.astype(np.float64) - expected)
-    if gaps.max(initial=0.0) <= max(tolerance, FLOAT32 * is_single(array)) * (largest or 1.0):
+    if gap(array, expected) <= max(tolerance, FLOAT32 * is_single(array)):
         return None
+    gaps = np.abs(array.astype(np.float64) - expected)
     place = np.unravel_index(gaps.argmax(), gaps.shape)
     words = (
         f"shapes agree, {expected.shape}; the largest difference is {gaps[place]:.3g} at {subscript(place)}: "
-        f"{name} is {array[place]:.7g}, expected {expected[place]:.7g}"
+        + beside(name, array[place], expected[place])
     )
     return Difference("wrong numbers", words + clue(array, expected, tolerance))
+
+
+def gap(result: Any, expected: Any) -> float:
+    """The largest difference, as a share of the largest expected number; infinite where the two cannot be compared."""
+    ours, theirs = parts_of(result), parts_of(expected)
+    if len(ours) != len(theirs):
+        return np.inf
+    largest = 0.0
+    for a, b in zip(map(as_array, ours), map(as_array, theirs), strict=True):
+        if a is None or a.shape != b.shape or a.dtype.kind not in "biuf" or not np.isfinite(a).all():
+            return np.inf
+        furthest = np.abs(a.astype(np.float64) - b).max(initial=0.0)
+        largest = max(largest, furthest / (np.abs(b).max(initial=0.0) or 1.0))
+    return float(largest)
+
+
+def parts_of(value: Any) -> list:
+    """The parts of a tuple, list or dict; what is none of them is its own only part."""
+    if isinstance(value, dict):
+        return list(value.values())
+    return list(value) if isinstance(value, tuple | list) else [value]
+
+
+def beside(name: str, number: float, expected: float) -> str:
+    """Both numbers, with as many digits as it takes to tell them apart."""
+    digits = next((n for n in range(7, 17) if f"{number:.{n}g}" != f"{expected:.{n}g}"), 17)
+    return f"{name} is {number:.{digits}g}, expected {expected:.{digits}g}"
 
 
 def clue(array: np.ndarray, expected: np.ndarray, tolerance: float) -> str:
@@ -134,9 +177,9 @@ def clue(array: np.ndarray, expected: np.ndarray, tolerance: float) -> str:
         return ""
     place = np.unravel_index(np.abs(expected).argmax(), expected.shape)
     factor, offset = array[place] / expected[place], array[place] - expected[place]
-    if factor and close(array / factor, expected):
+    if factor and abs(factor - 1) > 1e-4 and close(array / factor, expected):
         return f" (yours is the expected result times {factor:.7g})"
-    if close(array - offset, expected):
+    if abs(offset) > 1e-4 * np.abs(expected).max() and close(array - offset, expected):
         return f" (yours is the expected result plus {offset:.7g})"
     if array.ndim == 2 and array.shape[0] == array.shape[1] and close(array.T, expected):
         return " (yours is the expected result with rows and columns exchanged)"
@@ -145,6 +188,8 @@ def clue(array: np.ndarray, expected: np.ndarray, tolerance: float) -> str:
 
 def same(result: Any, other: Any, tolerance: float) -> bool:
     """Do two results agree, NaN and infinity included? Used to recognise a known mistake."""
+    if isinstance(other, dict):
+        return isinstance(result, dict) and all(n in result and same(result[n], o, tolerance) for n, o in other.items())
     if isinstance(other, tuple):
         return (
             isinstance(result, tuple | list)
@@ -173,10 +218,10 @@ def as_array(result: Any) -> np.ndarray | None:
         return None
 
 
-def is_single(array: Any) -> bool:
-    """Does it hold float32 or less?"""
-    dtype = getattr(array, "dtype", None)
-    return dtype is not None and dtype.kind == "f" and dtype.itemsize < 8
+def is_single(result: Any) -> bool:
+    """Does any part of it hold float32 or less?"""
+    types = [part.dtype for part in parts_of(result) if hasattr(part, "dtype")]
+    return any(dtype.kind == "f" and dtype.itemsize < 8 for dtype in types)
 
 
 def first(where: np.ndarray) -> tuple:

@@ -23,8 +23,8 @@ COUNT_PARAMETERS = Exercise(
     name="count_parameters",
     parameters="H, W, P, C, D, L, M, K",
     chapter="Where the parameters sit",
-    statement="Count every number that a ViT learns, biases included: patch embedding, [class], positions, L layers, "
-    "the last LayerNorm, a head of one linear layer.",
+    statement="Count every number that a ViT learns, biases included. There are the patch embedding, [class], the "
+    "positions, L layers, the last LayerNorm, and a head of one linear layer.",
     shapes="picture H x W with C channels, patch side P, width D, L layers, MLP width M, K classes, all whole -> a "
     "whole number.",
     hints=(
@@ -32,6 +32,8 @@ COUNT_PARAMETERS = Exercise(
         "One layer: four D x D matrices with biases, D x M and M x D with biases, two LayerNorms of 2 D each.",
         "The position table has a row for [class] as well.",
     ),
+    minutes=15,
+    difficulty="medium",
     solution="""\
 def count_parameters(H, W, P, C, D, L, M, K):
     N = (H // P) * (W // P)

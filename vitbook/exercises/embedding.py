@@ -25,14 +25,16 @@ EMBED = Exercise(
     name="embed",
     parameters="x_p, E, b, x_class, E_pos",
     chapter="Equation 1",
-    statement="Eq. 1, with the bias that the paper leaves out and the code has: project the patches, put [class] first,"
-    " add a position to every row.",
+    statement="Write Eq. 1. Project the patches, put [class] first, add a position to every row. The projection has a bias,"
+    " as in all released models, though Eq. 1 shows none.",
     shapes="x_p (N, P P C), E (P P C, D), b (D,), x_class (1, D), E_pos (N + 1, D) -> z_0 (N + 1, D).",
     hints=(
         "One matrix product projects all patches at once.",
         "np.concatenate stacks rows; both parts need two axes.",
         "E_pos has N + 1 rows: its row 0 belongs to [class].",
     ),
+    minutes=5,
+    difficulty="easy",
     solution="""\
 import numpy as np
 
@@ -79,8 +81,7 @@ def embed(x_p, E, b, x_class, E_pos):
         ),
         mistake(
             "E transposed",
-            "a row of x_p is multiplied by E from the right, (N, P P C) times (P P C, D); E.T fits only where E is "
-            "square.",
+            "E multiplies the rows of x_p from the right: (N, P P C) times (P P C, D). E.T fits only where E is square.",
             ("x_p @ E +", "x_p @ E.T +"),
         ),
     ),
@@ -103,9 +104,9 @@ RESAMPLE_POSITIONS = Exercise(
     name="resample_positions",
     parameters="E_pos, grid, new_grid",
     chapter="Position embeddings",
-    statement="Section 3.2: make the position table of one grid fit another by linear interpolation in both directions,"
-    " with corners on corners as the authors' code has it. The row of [class] has no place in the grid and "
-    "stays as it is.",
+    statement="Make the position table of one grid fit another (Section 3.2). Interpolate linearly in both directions, and "
+    "put corners on corners as the authors' code does. The row of [class] has no place in the grid and stays as "
+    "it is.",
     shapes="E_pos (1 + rows columns, D), grid (rows, columns), new_grid (new_rows, new_columns) -> (1 + new_rows "
     "new_columns, D).",
     hints=(
@@ -115,6 +116,8 @@ RESAMPLE_POSITIONS = Exercise(
         " order does not matter.",
         "np.floor gives the row above; np.minimum keeps the row below inside the table.",
     ),
+    minutes=25,
+    difficulty="hard",
     solution='''\
 import numpy as np
 

@@ -31,14 +31,16 @@ ATTENTION_DISTANCE = Exercise(
     name="attention_distance",
     parameters="A, rows, columns, P",
     chapter=CHAPTER,
-    statement="How far one head looks, in pixels (Fig. 7, right): drop the row and the column of [class], let every row"
-    " add up to 1 again, take the weighted mean distance between patch centres, and average over the queries.",
+    statement="How far does one head look, in pixels? Drop the row and the column of [class], and let every row add up to 1"
+    " again. Take the mean distance between patch centres, weighted by A, and average over the queries.",
     shapes="A (N + 1, N + 1) with rows that sum to 1, N = rows columns, P pixels a patch -> a number.",
     hints=(
         "A[1:, 1:] drops [class]; its rows no longer sum to 1.",
         "The distance of two patches is P times the straight-line distance of their places.",
         "Multiply weights and distances, sum along each row, average over the rows.",
     ),
+    minutes=15,
+    difficulty="medium",
     solution="""\
 import numpy as np
 
@@ -116,14 +118,16 @@ ROLLOUT = Exercise(
     name="rollout",
     parameters="A",
     chapter=CHAPTER,
-    statement="Attention rollout (Abnar and Zuidema 2020): in each layer let half of every token be itself, for the "
-    "residual, and multiply the layers, the later one from the left.",
+    statement="Attention rollout (Abnar and Zuidema 2020) joins the attention of all layers. In each layer let half of "
+    "every token be itself, which stands for the residual. Then multiply the layers, the later one from the left.",
     shapes="A (L, N + 1, N + 1), averaged over heads, first layer first -> (N + 1, N + 1).",
     hints=(
         "Half attention, half identity: the rows still add up to 1.",
         "Start from the first layer and go up.",
         "Row i of the product says where token i of the last layer comes from, so each new layer stands on the left.",
     ),
+    minutes=10,
+    difficulty="medium",
     solution="""\
 import numpy as np
 

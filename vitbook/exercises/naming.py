@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from vitbook.exercises.comparing import Difference, as_array, plain, same
+from vitbook.exercises.comparing import Difference, as_array, parts_of, plain, same
 from vitbook.exercises.record import Case, Exercise, Mistake
 from vitbook.exercises.running import Outcome
 
@@ -25,24 +25,40 @@ class Trial:
 
 
 def quiet(function: Callable, case: Case) -> Any:
-    """Our own functions on a copy of the arguments; a known mistake may well divide by zero."""
+    """Our own functions, which leave their arguments alone; a known mistake may well divide by zero."""
     with np.errstate(all="ignore"):
-        return function(*copy.deepcopy(case.arguments))
+        return function(*case.arguments)
 
 
-def known_mistake(exercise: Exercise, trials: list[Trial]) -> Mistake | None:
-    """The known mistake whose results are those of the reader's function, or None.
+def known_mistakes(exercise: Exercise, trials: list[Trial], most: int = 2) -> tuple[Mistake, ...]:
+    """The known mistake whose results are those of the reader's function, or two that are so together, or nothing.
 
-    First the one that agrees in every case; else one that agrees wherever the reader's numbers are finite, since two
-    mistakes at once are common where numbers are extreme. In either case at least one wrong value must agree.
+    First those that agree in every case; else those that agree wherever the reader's numbers are finite, since a further
+    mistake shows where numbers are extreme. In either case at least one wrong value must agree.
     """
     finite = [trial for trial in trials if came_back(trial) and is_finite(trial.outcome.value)]
-    for considered in (trials, finite):
-        if any(is_wrong(trial) for trial in considered):
-            for known in exercise.mistakes:
-                if all(agrees(exercise, known, trial) for trial in considered):
-                    return known
-    return None
+    groups = [trials] if len(finite) == len(trials) else [trials, finite]
+    for size in range(1, most + 1):
+        for group in groups:
+            if any(is_wrong(trial) for trial in group):
+                first = sorted(group, key=lambda trial: not is_wrong(trial))  # what is wrong excludes most at once
+                for known in combinations(exercise.mistakes if size == 1 else that_show(exercise, group), size):
+                    if all(agrees(exercise, known, trial) for trial in first):
+                        return known
+    return ()
+
+
+def that_show(exercise: Exercise, trials: list[Trial]) -> list[Mistake]:
+    """The mistakes that change anything in these cases."""
+
+    def shows(known: Mistake) -> bool:
+        try:
+            values = [(quiet(exercise.wrong(known), trial.case), trial.expected) for trial in trials]
+        except Exception:
+            return True
+        return not all(same(plain(value), expected, exercise.tolerance) for value, expected in values)
+
+    return [known for known in exercise.mistakes if shows(known)]
 
 
 def came_back(trial: Trial) -> bool:
@@ -52,13 +68,17 @@ def came_back(trial: Trial) -> bool:
 
 def is_wrong(trial: Trial) -> bool:
     """Did it return something that is not the expected result?"""
-    return came_back(trial) and trial.failure is not None and trial.failure.kind != "changed inputs"
+    return came_back(trial) and trial.failure is not None and trial.failure.kind not in ("changed inputs", "wrong type")
 
 
-def agrees(exercise: Exercise, known: Mistake, trial: Trial) -> bool:
-    """Does the known mistake leave what the reader's function left: the same values, or an error of the same type?"""
+def agrees(exercise: Exercise, known: tuple[Mistake, ...], trial: Trial) -> bool:
+    """Do these mistakes leave what the reader's function left: the same values, or an error of the same type?"""
     try:
-        value = plain(quiet(exercise.wrong(known), trial.case))
+        function = exercise.wrong(*known)
+    except ValueError:  # two that cannot be made together
+        return False
+    try:
+        value = plain(quiet(function, trial.case))
     except Exception as error:
         return type(error) is type(trial.outcome.error)
     return came_back(trial) and same(trial.outcome.value, value, exercise.tolerance)
@@ -66,6 +86,5 @@ def agrees(exercise: Exercise, known: Mistake, trial: Trial) -> bool:
 
 def is_finite(value: Any) -> bool:
     """Numbers or truth values only, none of them NaN or infinite?"""
-    parts = value if isinstance(value, tuple) else (value,)
-    arrays = [as_array(part) for part in parts]
+    arrays = [as_array(part) for part in parts_of(value)]
     return all(a is not None and a.dtype.kind in "biuf" and np.isfinite(a).all() for a in arrays)

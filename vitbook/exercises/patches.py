@@ -24,14 +24,16 @@ PLACE_OF_TOKEN = Exercise(
     name="place_of_token",
     parameters="token, rows, columns",
     chapter=CHAPTER,
-    statement="Say where in the grid the patch of a token sits. Token 0 is [class] and never asked for; the patches "
-    "follow row by row, and rows, columns and patches are counted from 0.",
+    statement="In which row and column of the grid does the patch of this token sit? Token 0 is [class] and never asked "
+    "for. The patches follow row by row. Rows, columns and patches are counted from 0.",
     shapes="token from 1 to rows * columns -> the tuple (row, column) of its patch.",
     hints=(
         "Which patch is it? The [class] token stands before all patches.",
         "How many whole rows of patches fit before this one, and how many patches are left over?",
         "Whole-number division // and the remainder %, both by the length of a row.",
     ),
+    minutes=3,
+    difficulty="easy",
     solution="""\
 def place_of_token(token, rows, columns):
     patch = token - 1  # token 0 is [class]
@@ -80,13 +82,15 @@ TOKEN_OF_PLACE = Exercise(
     name="token_of_place",
     parameters="row, column, rows, columns",
     chapter=CHAPTER,
-    statement="The way back: from a place in the grid to the token that holds this patch in the sequence.",
+    statement="Now the other way: from a place in the grid to the token of its patch.",
     shapes="row, column, both from 0 -> the number of the token, [class] being token 0.",
     hints=(
         "First the number of the patch, then the number of the token.",
         "All rows above are full; each holds as many patches as there are columns.",
         "One more at the end: [class] comes before every patch.",
     ),
+    minutes=3,
+    difficulty="easy",
     solution="""\
 def token_of_place(row, column, rows, columns):
     patch = row * columns + column
@@ -131,14 +135,16 @@ CUT_PATCHES = Exercise(
     name="cut_patches",
     parameters="x, P",
     chapter=CHAPTER,
-    statement="Cut a picture into square patches and lay each of them out as one row of numbers: channel by channel, "
-    "and within a channel row by row, as a convolution's weights lie in PyTorch.",
+    statement="Cut a picture into square patches, and make each of them one row of numbers. A row holds one channel after "
+    "the other, and each channel line by line. (PyTorch keeps the weights of a convolution in this order.)",
     shapes="x (C, H, W), P the side of a patch -> x_p (N, C P P), patches row by row.",
     hints=(
         "Split both pixel axes in two: which patch, and which pixel within it.",
         "x.reshape(C, H // P, P, W // P, P) has five axes: channel, patch row, pixel row, patch column, pixel column.",
         "Bring the two patch axes to the front with transpose, then flatten what belongs to one patch.",
     ),
+    minutes=10,
+    difficulty="medium",
     solution="""\
 def cut_patches(x, P):
     C, H, W = x.shape
@@ -207,6 +213,8 @@ ASSEMBLE_PICTURE = Exercise(
         "After reshape(rows, columns, C, P, P), the axes of the picture want the order channel, row, pixel row, "
         "column, pixel column.",
     ),
+    minutes=10,
+    difficulty="medium",
     solution="""\
 import math
 

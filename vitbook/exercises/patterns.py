@@ -22,8 +22,8 @@ LOCAL_MASK = Exercise(
     name="local_mask",
     parameters="rows, columns, k",
     chapter=CHAPTER,
-    statement="Local attention: a query may read the keys in the k x k square around itself (k odd), as far as that "
-    "lies inside the grid. Places are numbered row by row; there is no [class] here.",
+    statement="Local attention: a query may read only the keys in the k x k square around itself, as far as it lies inside "
+    "the grid. k is odd. Places are numbered row by row; there is no [class] here.",
     shapes="rows, columns, k -> (N, N) of bool with N = rows columns; entry [i, j] is True where query i may read "
     "key j.",
     hints=(
@@ -31,6 +31,8 @@ LOCAL_MASK = Exercise(
         "A key is near when both its row and its column are at most (k - 1) / 2 away.",
         "r[:, None] - r[None, :] holds the differences of all pairs.",
     ),
+    minutes=10,
+    difficulty="medium",
     solution="""\
 import numpy as np
 
@@ -120,14 +122,16 @@ AXIAL_MASK = Exercise(
     name="axial_mask",
     parameters="rows, columns",
     chapter=CHAPTER,
-    statement="Axial attention, both axes in one mask: a query may read every key in its own row and every key in its "
-    "own column. Places are numbered row by row; there is no [class] here.",
+    statement="Axial attention: a query may read every key in its own row and every key in its own column. Write both in "
+    "one mask. Places are numbered row by row; there is no [class] here.",
     shapes="rows, columns -> (N, N) of bool with N = rows columns; entry [i, j] is True where query i may read key j.",
     hints=(
         "Row and column of every place, by // and % with columns.",
         "r[:, None] == r[None, :] compares the rows of all pairs.",
         "One of the two is enough: |.",
     ),
+    minutes=5,
+    difficulty="easy",
     solution="""\
 import numpy as np
 

@@ -10,10 +10,22 @@ from vitbook.exercises.record import Case, Exercise, mistake
 
 CHAPTER = "The pieces of the encoder"
 
+SOFTMAX_SOURCE = """\
+def softmax(scores):
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+"""
+NORM_SOURCE = """\
+def layer_norm(x, gamma, beta, eps):
+    mean = x.mean(axis=-1, keepdims=True)
+    variance = x.var(axis=-1, keepdims=True)
+    return gamma * (x - mean) / np.sqrt(variance + eps) + beta
+"""
+
 
 def norm_cases(r: np.random.Generator) -> Iterator[Case]:
     def draw(N: int, D: int, eps: float, scale: float = 1.0) -> tuple:
-        return scale * r.standard_normal((N, D)) + r.standard_normal(), r.standard_normal(D), r.standard_normal(D), eps
+        return scale * (r.standard_normal((N, D)) + 2), r.standard_normal(D), r.standard_normal(D), eps
 
     yield Case("five tokens, D = 7", draw(5, 7, 1e-6))
     yield Case("as many tokens as features", draw(6, 6, 1e-6))
@@ -28,23 +40,16 @@ LAYER_NORM = Exercise(
     name="layer_norm",
     parameters="x, gamma, beta, eps",
     chapter=CHAPTER,
-    statement="LayerNorm: give every token mean 0 and variance 1 across its own features, then scale by gamma and shift"
-    " by beta.",
+    statement="Give every token mean 0 and variance 1 over its own numbers. Then multiply by gamma and add beta.",
     shapes="x (N, D), gamma (D,), beta (D,), eps a small number under the root -> (N, D).",
     hints=(
         "Each token on its own: mean and variance run along the last axis, and keepdims=True lets them be subtracted.",
         "The variance is the mean of the squared distances, divided by D.",
         "eps is added to the variance before the root is taken, so that equal numbers do not divide by zero.",
     ),
-    solution="""\
-import numpy as np
-
-
-def layer_norm(x, gamma, beta, eps):
-    mean = x.mean(axis=-1, keepdims=True)
-    variance = x.var(axis=-1, keepdims=True)
-    return gamma * (x - mean) / np.sqrt(variance + eps) + beta
-""",
+    minutes=5,
+    difficulty="easy",
+    solution="import numpy as np\n\n\n" + NORM_SOURCE,
     cases=norm_cases,
     mistakes=(
         mistake(
@@ -71,14 +76,19 @@ def layer_norm(x, gamma, beta, eps):
         mistake(
             "normalised over the tokens",
             "each feature was normalised across all tokens; LayerNorm works inside one token, along the last axis.",
-            ("x.mean(axis=-1, keepdims=True)", "x.mean(axis=0, keepdims=True)"),
-            ("x.var(axis=-1, keepdims=True)", "x.var(axis=0, keepdims=True)"),
+            ("x.mean(axis=-1, keepdims=True)", "x.mean(axis=-2, keepdims=True)"),
+            ("x.var(axis=-1, keepdims=True)", "x.var(axis=-2, keepdims=True)"),
         ),
         mistake(
             "one mean and variance for all",
             "all tokens shared one mean and one variance; each token has its own.",
             ("x.mean(axis=-1, keepdims=True)", "x.mean()"),
             ("x.var(axis=-1, keepdims=True)", "x.var()"),
+        ),
+        mistake(
+            "variance without the mean",
+            "the variance is the mean square of the distances from the mean, not of the numbers themselves.",
+            ("x.var(axis=-1, keepdims=True)", "(x**2).mean(axis=-1, keepdims=True)"),
         ),
         mistake(
             "mean not subtracted",
@@ -111,22 +121,17 @@ SOFTMAX = Exercise(
     name="softmax",
     parameters="scores",
     chapter=CHAPTER,
-    statement="Turn every row of scores, that is the last axis, into positive weights whose sum is 1, for any number of"
-    " axes and scores of any size.",
+    statement="Turn every row of scores into positive weights whose sum is 1. A row is the last axis; there may be any "
+    "number of axes before it. The scores may be very large.",
     shapes="scores (..., keys) -> weights (..., keys).",
     hints=(
         "Exponentials first, then divide each by the sum of its row.",
         "The sum runs along the last axis; keepdims=True keeps a place for it.",
         "exp(1000) is infinite. Taking the row's largest score off all of them first changes nothing else.",
     ),
-    solution="""\
-import numpy as np
-
-
-def softmax(scores):
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
-""",
+    minutes=5,
+    difficulty="easy",
+    solution="import numpy as np\n\n\n" + SOFTMAX_SOURCE,
     cases=score_cases,
     mistakes=(
         mistake(
@@ -194,14 +199,16 @@ GELU_ERF = Exercise(
     name="gelu_erf",
     parameters="x",
     chapter=CHAPTER,
-    statement="GELU as the library computes it: x times the probability that a standard normal number lies below x, "
-    "with the error function erf.",
+    statement="GELU multiplies x by a probability: that a standard normal number is smaller than x. Compute it with the "
+    "error function erf.",
     shapes="x of any shape -> the same shape.",
     hints=(
         "That probability is (1 + erf(x / √2)) / 2.",
         "Python's math.erf takes one number at a time; np.vectorize makes it work on arrays.",
         "erf = np.vectorize(math.erf, otypes=[float])",
     ),
+    minutes=5,
+    difficulty="easy",
     solution=f"""\
 import math
 
@@ -233,12 +240,14 @@ GELU_TANH = Exercise(
     name="gelu_tanh",
     parameters="x",
     chapter=CHAPTER,
-    statement="GELU as the authors' code computes it: the approximation with tanh and the constant 0.044715.",
+    statement="The authors' code computes GELU with tanh and the constant 0.044715, an approximation. Write this form.",
     shapes="x of any shape -> the same shape.",
     hints=(
         "Inside: √(2/π) (x + 0.044715 x³).",
         "The gate is half of 1 + tanh of that; GELU is x times the gate.",
     ),
+    minutes=5,
+    difficulty="easy",
     solution=f"""\
 import math
 
@@ -262,7 +271,7 @@ def gelu_tanh(x):
             ("0.044715", "0.04471"),
         ),
         mistake("root upside down", "the factor is the root of 2/π, not of π/2.", ("2 / math.pi", "math.pi / 2")),
-        mistake("root forgotten", "the factor is the root of 2/π.", ("math.sqrt(2 / math.pi)", "(2 / math.pi)")),
+        mistake("root of 2/π forgotten", "the factor is the root of 2/π.", ("math.sqrt(2 / math.pi)", "(2 / math.pi)")),
         mistake(
             "cube outside", "the factor √(2/π) multiplies both terms.", ("(x + 0.044715 * x**3)", "x + 0.044715 * x**3")
         ),

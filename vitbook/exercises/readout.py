@@ -13,7 +13,7 @@ CHAPTER = "Equation 4"
 
 def final_cases(r: np.random.Generator) -> Iterator[Case]:
     def draw(N: int, D: int, K: int, eps: float = 1e-6, scale: float = 1.0) -> tuple:
-        z = scale * r.standard_normal((N + 1, D))
+        z = scale * (r.standard_normal((N + 1, D)) + 1)
         return z, r.standard_normal(D), r.standard_normal(D), eps, r.standard_normal((D, K)), r.standard_normal(K)
 
     yield Case("six tokens, D = 7, four classes", draw(5, 7, 4))
@@ -27,14 +27,15 @@ CLASS_LOGITS = Exercise(
     name="class_logits",
     parameters="z_L, gamma, beta, eps, W_head, b_head",
     chapter=CHAPTER,
-    statement="Eq. 4 and the head after it: normalise the [class] token of the last layer and give it to one linear "
-    "layer.",
+    statement="Write Eq. 4 and the head after it: normalise [class] of the last layer, and give it to one linear layer.",
     shapes="z_L (N + 1, D), gamma, beta (D,), eps, W_head (D, K), b_head (K,) -> logits (K,).",
     hints=(
         "Only one row of z_L is needed; which?",
         "LayerNorm as in the encoder: population variance, eps under the root, then gamma and beta.",
         "The head is one product and one sum.",
     ),
+    minutes=5,
+    difficulty="easy",
     solution="""\
 import numpy as np
 
@@ -100,13 +101,15 @@ TOP_K = Exercise(
     name="top_k",
     parameters="logits, k",
     chapter=CHAPTER,
-    statement="The k most probable classes, best first, and their probabilities among all classes.",
+    statement="Find the k most probable classes, the best first, and their probabilities among all classes.",
     shapes="logits (K,), k at most K -> the tuple (classes (k,), probabilities (k,)).",
     hints=(
         "Softmax over all logits first; the largest logit taken off keeps exp in range.",
         "np.argsort sorts from small to large, and gives places rather than values.",
         "The last k places, turned round.",
     ),
+    minutes=5,
+    difficulty="easy",
     solution="""\
 import numpy as np
 

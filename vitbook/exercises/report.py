@@ -18,7 +18,8 @@ class Report:
     """The verdict on one function.
 
     exercise: its name; kind: one of `KINDS`; words: what happened, in sentences; call: the failing call in one line.
-    mistake: the name of the known mistake whose results are the same as yours, or None; explanation: what it means.
+    mistake: the name of the known mistake whose results are the same as yours ("one + another" where two together are),
+    or None; explanation: what it means.
     arguments, expected, got: the failing case itself (arguments as they were before the call), for you to look at.
     traceback: the whole of it where your function raised an error.
     `bool(report)` is true when passed.
@@ -47,21 +48,24 @@ class Report:
         verdict = {"passed": "passed", "open": "still open"}.get(self.kind, f"not yet: {self.kind}")
         return f"{'✓' if self.passed else '✗' if self.kind != 'open' else '…'} {self.exercise}: {verdict}"
 
+    @property
+    def known(self) -> str:
+        return "These are two known mistakes" if " + " in (self.mistake or "") else "This is a known mistake"
+
     def __repr__(self) -> str:
         lines = [self.title, *self.words]
+        if self.mistake:
+            lines.append(f"{self.known}, {self.mistake}: {self.explanation}")
         if self.call:
             lines.append(f"The call was {self.call}.")
-        if self.mistake:
-            lines.append(f"This is a known mistake, {self.mistake}: {self.explanation}")
         return "\n  ".join(lines)
 
     def _repr_html_(self) -> str:
         parts = [f"<p><strong>{escape(self.title)}</strong></p>", *(f"<p>{escape(line)}</p>" for line in self.words)]
+        if self.mistake:
+            parts.append(f"<p>{self.known}, <strong>{escape(self.mistake)}</strong>: {escape(self.explanation)}</p>")
         if self.call:
             parts.append(f"<p>The call was <code>{escape(self.call)}</code>.</p>")
-        if self.mistake:
-            known = f"This is a known mistake, <strong>{escape(self.mistake)}</strong>: {escape(self.explanation)}"
-            parts.append(f"<p>{known}</p>")
         if self.traceback:
             parts.append(
                 f"<details><summary>The whole traceback</summary><pre>{escape(self.traceback)}</pre></details>"

@@ -7,19 +7,8 @@ from importlib import import_module
 _ROOMS = {
     "bias": ("heads_over_layers", "read_grids", "shift_line", "touched_tokens"),
     "block": ("pitfall_map", "two_attentions"),
-    "encoder": (
-        "answer",
-        "before_after",
-        "gelu_curves",
-        "heads",
-        "hidden_numbers",
-        "layer_line",
-        "own_weight",
-        "training_line",
-        "weight_bars",
-    ),
+    "encoder": ("layer_line", "weight_bars"),
     "glued": ("facts", "glue"),
-    "embedding": ("filters", "one_patch", "patch_grid", "similarity_maps", "similarity_tiles"),
     "numbers": ("ladder", "layer_costs", "parameter_shares", "table_1_search", "tanh_errors"),
     "patterns": (
         "convolution_errors",
@@ -34,6 +23,7 @@ _ROOMS = {
     ),
     "pencil": ("pencil_steps",),
     "claims": ("claim",),
+    "reference": ("reference_run",),
     "plotting": ("canvas", "captioned", "label_ends", "show"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-import torch
 from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
 
-from vitbook.encoder import gelu, gelu_tanh
 from vitbook.figures.embedding import mesh, outline, photograph
 from vitbook.figures.palette import colour
 from vitbook.figures.plotting import attention_map as weight_colours
@@ -45,48 +42,6 @@ def weight_bars(trace, picture, checkpoint, layer: int, head: int, query: int = 
     return finish(figure, alt)
 
 
-def heads(trace, layer: int, query: int = 0):
-    """Every head's map for one query in one layer, on one scale; beside each number the weight that [class] keeps."""
-    config = trace.config
-    A = trace.attention(layer, query=query)
-    top = A[:, 1:].max().item()
-    columns = min(6, config.heads)
-    rows = -(-config.heads // columns)
-    height = round(rows * (640 / columns * config.rows / config.columns + 40))
-    figure, axes = canvas(height=height, columns=columns, rows=rows, squeeze=False)
-    for h, axis in enumerate(axes.flat, start=1):
-        if h > config.heads:
-            axis.set_visible(False)
-            continue
-        drawn = mesh(axis, attention_map(trace, layer, h, query), weight_colours(), Normalize(0, top))
-        axis.set_title(f"{h}: {A[h - 1, 0]:.2f} on ★", fontweight="normal", fontsize=10)
-        if query:
-            outline(axis, query, config, P=1)
-    figure.colorbar(drawn, ax=axes, label="weight of a patch", shrink=0.9)
-    alt = (
-        f"The maps of all {config.heads} heads of layer {layer} for {describe(query, config)}, on one scale from 0 to {top:.3f}. "
-        "Weight left on [class], head by head: " + ", ".join(f"{w:.2f}" for w in A[:, 0].tolist()) + "."
-    )
-    return finish(figure, alt)
-
-
-def own_weight(trace, layer: int = 1, query: int = 0):
-    """How much of its weight one query keeps for itself, head by head."""
-    own = trace.attention(layer, query=query)[:, query]
-    figure, axis = canvas(height=240)
-    number = range(1, len(own) + 1)
-    axis.bar(number, own, color=colour("class" if query == 0 else "query"), width=0.65)
-    for h, weight in zip(number, own.tolist(), strict=True):
-        axis.text(h, weight + 0.02, f"{weight:.2f}", ha="center", fontsize=9.75, color=colour("text"))
-    axis.set(xticks=list(number), xlabel=f"head of layer {layer}", ylim=(0, 1.12), ylabel="weight on itself")
-    alt = (
-        f"How much of its weight {describe(query, trace.config)} keeps for itself in the heads of layer {layer}: "
-        + ", ".join(f"{w:.2f}" for w in own.tolist())
-        + "."
-    )
-    return finish(figure, alt)
-
-
 def layer_line(
     series: dict, label: str, start: int = 1, log: bool = False, inks=("stream", "class", "query", "mlp", "key")
 ):
@@ -105,84 +60,6 @@ def layer_line(
     alt = f"{label} over layers {start} to {start + max(map(len, series.values())) - 1}. " + " ".join(
         f"{name}: from {v[0]:.3g} to {v[-1]:.3g}." for name, v in series.items()
     )
-    return finish(figure, alt)
-
-
-def training_line(losses):
-    """The loss of a head over its steps, with the ln K that it starts from."""
-    figure, axis = canvas(height=260)
-    axis.plot(losses, color=colour("class"))
-    axis.axhline(losses[0], color=colour("muted"), linewidth=1, linestyle="--")
-    axis.annotate(
-        "ln K", (len(losses) - 1, losses[0]), (0, 4), textcoords="offset points", ha="right", color=colour("muted")
-    )
-    axis.set(xlabel="step", ylabel="loss (nats a picture)", ylim=(0, None))
-    alt = f"The loss falls from {losses[0]:.3f}, which is ln K, to {losses[-1]:.3f} in {len(losses) - 1} steps."
-    return finish(figure, alt)
-
-
-def gelu_curves():
-    """GELU, its tanh form and ReLU in one plot, and the difference of the two GELUs under them."""
-    x = torch.linspace(-4, 4, 801, dtype=torch.float64)
-    figure, (above, below) = canvas(height=420, rows=2, sharex=True, gridspec_kw={"height_ratios": [2.2, 1]})
-    above.plot(x, x.clamp(min=0), color=colour("muted"), linewidth=1.4, linestyle="--")
-    above.plot(x, gelu(x), color=colour("mlp"))
-    above.annotate("ReLU", (1.2, 1.2), (-8, 4), textcoords="offset points", ha="right", color=colour("muted"))
-    above.annotate(
-        "GELU", (1.2, gelu(x.new_tensor(1.2)).item()), (8, -10), textcoords="offset points", color=colour("mlp")
-    )
-    above.set(ylabel="value")
-    below.plot(x, (gelu_tanh(x) - gelu(x)) * 1e4, color=colour("mlp"), linewidth=1.6)
-    below.axhline(0, color=colour("line"), linewidth=0.8)
-    below.set(xlabel="x", ylabel="tanh form − erf form\n(10⁻⁴)")
-    alt = (
-        "GELU dips slightly below zero for negative numbers and follows ReLU for large positive ones; below, the difference "
-        "of its tanh form and its erf form, a few ten-thousandths at most."
-    )
-    return finish(figure, alt)
-
-
-def before_after(before, after, names=("before", "after"), label: str = "value", ink: str = "stream"):
-    """Two histograms above each other, each on its own scale, with mean and standard deviation said."""
-    figure, axes = canvas(height=330, rows=2)
-    for axis, values, name in zip(axes, (before, after), names, strict=True):
-        axis.hist(np.asarray(values), bins=60, color=colour(ink))
-        axis.set(yticks=[], ylabel="")
-        axis.spines["left"].set_visible(False)
-        said = f"{name}: mean {values.mean():.3f}, std {values.std(correction=0):.3f}"
-        axis.set_title(said, fontweight="normal", fontsize=11)
-    axes[-1].set_xlabel(label)
-    alt = (
-        f"Two histograms. {names[0]}: mean {before.mean():.3f}, standard deviation {before.std(correction=0):.3f}. "
-        f"{names[1]}: mean {after.mean():.3f}, standard deviation {after.std(correction=0):.3f}."
-    )
-    return finish(figure, alt)
-
-
-def hidden_numbers(h, activation):
-    """The hidden numbers of one token before and after the non-linearity, those above zero marked."""
-    figure, (left, right) = canvas(height=270, columns=2)
-    edges = np.linspace(h.min().item(), h.max().item(), 61)
-    for part, ink in ((h[h <= 0], "muted"), (h[h > 0], "mlp")):
-        left.hist(np.asarray(part), bins=edges, color=colour(ink))
-    left.set_title(f"{(h > 0).double().mean():.1%} of {len(h)} are above zero", fontweight="normal", fontsize=11)
-    left.set(xlabel="before the non-linearity", yticks=[])
-    right.hist(np.asarray(activation(h)), bins=60, color=colour("mlp"), log=True)
-    right.set(xlabel="after it (counts on a log scale)", yticks=[])
-    alt = (
-        f"Histogram of {len(h)} hidden numbers before the non-linearity, {(h > 0).double().mean():.1%} of them above zero, "
-        "and after it, where the negative ones are squeezed close to zero."
-    )
-    return finish(figure, alt)
-
-
-def answer(trace, picture, checkpoint, k: int = 5):
-    """The picture and its k most probable classes."""
-    ranked = checkpoint.top(trace.logits, k)
-    figure, (left, right) = canvas(height=250, columns=2, gridspec_kw={"width_ratios": [1, 1.6]})
-    photograph(left, picture, checkpoint, grid=False)
-    _bars(right, [name for name, _ in ranked], [p for _, p in ranked], ["class"] * len(ranked))
-    alt = "The photograph and the most probable classes: " + ", ".join(f"{name} {p:.3f}" for name, p in ranked) + "."
     return finish(figure, alt)
 
 

@@ -33,10 +33,11 @@ def in_prose(value: object, form: str = "") -> str:
         return f"{', '.join(most)} and {last}" if most else last
     text = format(value, form)
     is_final = form or not isinstance(value, float)
-    return _typographic(text) if isinstance(value, Number) and is_final else text
+    return typographic(text) if isinstance(value, Number) and is_final else text
 
 
-def _typographic(number: str) -> str:
+def typographic(number: str) -> str:
+    """A formatted number with the signs of print: "-1.5e-06" is "−1.5 × 10⁻⁶"."""
     found = re.fullmatch(r"(.*)e([+-]\d+)", number)
     digits, power = (found[1], int(found[2])) if found else (number, 0)
     return digits.replace("-", "−") + (f" × 10{str(power).translate(_RAISED)}" if power else "")

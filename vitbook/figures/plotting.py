@@ -3,16 +3,21 @@
 Draw every figure once, in the light palette. The build makes the dark twin by swapping each of our colours for its
 counterpart (``palette.darkened``), so use colours from ``palette.colour`` and the two maps below and nothing else.
 Small grids (14 x 14) belong in ``pcolormesh``: they stay sharp and get their dark twin. Photographs and big maps
-(197 x 197) belong in ``imshow``; they look the same in both themes.
+(197 x 197) belong in ``imshow``; they look the same in both themes,
+and photographs are packed as WebP.
 """
 
 from __future__ import annotations
 
+import base64
 import io
+import re
+import zlib
 from functools import lru_cache
 from html import escape
 from pathlib import Path
 
+from vitbook.figures import phone
 from vitbook.figures.palette import attention_colours, colour, diverging_colours
 from vitbook.wording import one_line
 
@@ -20,6 +25,14 @@ PAGE_WIDTH = 700  # px of text width on the page; a phone shows a figure at no l
 PHONE_WIDTH = 345  # px: a figure of this width is whole on a phone (book.css), at 300 px or more
 SMALLEST_TEXT = 13  # px at PAGE_WIDTH, so that it is still above 11 px on that phone
 _FONTS = Path(__file__).parent / "fonts"
+FEW_COLOURS = 1000  # a picture with no more of them is a diagram or a map, and keeps every pixel as it is
+_CARRIED = re.compile(r'<metadata id="vb-phone">([^<]*)</metadata>')
+_SIDES = {
+    side: f'<span class="vb-on-wide">{side}</span><span class="vb-on-phone">{on_phone}</span>'
+    for side, on_phone in (("Left:", "Above:"), ("Right:", "Below:"))
+}
+_SIDE = re.compile("|".join(_SIDES))
+_EMBEDDED = re.compile(r"data:image/png;base64,([A-Za-z0-9+/=\s]+)")
 _PX = 1 / 96  # inches
 
 
@@ -132,6 +145,8 @@ class Drawing:
             raise ValueError("a figure needs a text that says what it shows: show(fig, alt='...')")
         self.alt = one_line(alt, len(alt))
         self.svg = titled(_svg(fig), self.alt)
+        if round(fig.get_figwidth() / _PX) == PAGE_WIDTH and phone.lay_out(fig, PHONE_WIDTH):
+            self.svg = carrying(self.svg, titled(_svg(fig), self.alt))
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         return {"image/svg+xml": self.svg, "text/plain": repr(self)}
@@ -184,8 +199,14 @@ def captioned(fig, caption: str) -> None:
     """Display ``fig`` now with ``caption`` below it, which also says what it shows to those who cannot see it."""
     from IPython.display import HTML, display
 
-    show(fig, caption)
-    display(HTML(f'<p class="vb-caption">{escape(caption, quote=False)}</p>'))
+    places = [axis.get_position().x0 for axis in fig.axes if axis.get_subplotspec() is not None]
+    beside = len(places) == 2 == len(set(places))
+    drawing = finish(fig, caption)
+    display(drawing)
+    text = escape(caption, quote=False)
+    if beside and carried(drawing.svg)[1]:  # what is left on the page is above on a phone
+        text = _SIDE.sub(lambda found: _SIDES[found[0]], text)
+    display(HTML(f'<p class="vb-caption">{text}</p>'))
 
 
 def _svg(fig) -> str:
@@ -199,7 +220,32 @@ def _svg(fig) -> str:
     text = buffer.getvalue()
     # The cells of a grid meet without the hairline that smoothing leaves between them.
     text = text.replace('<g id="QuadMesh_', '<g shape-rendering="crispEdges" id="QuadMesh_')
-    return text[text.index("<svg") :]
+    return _EMBEDDED.sub(_smaller, text[text.index("<svg") :])
+
+
+def _smaller(embedded: re.Match) -> str:
+    """A picture inside a figure, as WebP where it is a photograph: a quarter of the bytes, and no difference to see."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(base64.b64decode(embedded[1]))) as picture:
+        opaque = picture.mode == "RGB" or picture.getextrema()[-1] == (255, 255)
+        if not opaque or picture.getcolors(FEW_COLOURS):
+            return embedded[0]
+        packed = io.BytesIO()
+        picture.convert("RGB").save(packed, "WEBP", quality=88)
+    return f"data:image/webp;base64,{base64.b64encode(packed.getvalue()).decode()}"
+
+
+def carrying(svg: str, other: str) -> str:
+    """``svg`` with another drawing of the same figure packed inside, which is not drawn: the one for a phone."""
+    packed = base64.b64encode(zlib.compress(other.encode(), 9)).decode()
+    return svg.replace("</svg>", f'<metadata id="vb-phone">{packed}</metadata></svg>')
+
+
+def carried(svg: str) -> tuple[str, str | None]:
+    """A drawing without what it carries, and what it carries."""
+    found = _CARRIED.search(svg)
+    return (_CARRIED.sub("", svg), zlib.decompress(base64.b64decode(found[1])).decode()) if found else (svg, None)
 
 
 def titled(svg: str, alt: str) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from vitbook.checks import part
 from vitbook.config import VARIANTS
-from vitbook.ledger.publications import NOISE, UNITS, Entry, Token, cats, documents, entries, joined, needs
+from vitbook.ledger.publications import NOISE, UNITS, Entry, Token, cats, documents, entries, joined, needs, published
 
 AGREES, DIFFERS, ERRATUM = "agrees", "differs", "erratum"
 REFERENCE = VARIANTS["ViT-B/16"], 1000
@@ -98,14 +98,15 @@ class Ledger:
         return f"<Ledger of {len(self)} published numbers on {self.on}: {counts}>"
 
 
-def read_ledger(checkpoint=None, picture=None) -> Ledger:
-    """Every published number beside this build's.
+def read_ledger(checkpoint=None, picture=None, names: Sequence[str] | None = None) -> Ledger:
+    """Every published number beside this build's, or only the rows of those names, in their order.
 
     checkpoint: as `load_checkpoint` returns it, or None.  picture: whatever `load_picture` takes, or None.
     Rows of the published run of ViT-B/16 are judged only on a checkpoint of the same sizes and on the picture of the two
     cats; elsewhere their verdict says what is lacking.  Verdicts: agrees (to the printed digits), differs, erratum (the
     printed number is wrong and ours is the right one), and those that begin with "needs".
-    Raises PictureError for a picture that cannot be read, ValueError for a checkpoint that is none.
+    Raises PictureError for a picture that cannot be read, ValueError for a checkpoint that is none, KeyError for a name that
+    no row has.
     """
     from vitbook.ledger.measure import Here
     from vitbook.weights import Weights
@@ -115,9 +116,10 @@ def read_ledger(checkpoint=None, picture=None) -> Ledger:
     picture = None if picture is None else _upright(picture)
     here = Here(checkpoint, picture)
     present = _present(here)
-    names = [getattr(checkpoint, "name", "a checkpoint") if checkpoint else "no checkpoint"]
-    names.append("no picture" if picture is None else "the two cats" if is_the_cats(picture) else "another picture")
-    return Ledger(tuple(_row(entry, here, present) for entry in entries().values()), " and ".join(names))
+    on = [getattr(checkpoint, "name", "a checkpoint") if checkpoint else "no checkpoint"]
+    on.append("no picture" if picture is None else "the two cats" if is_the_cats(picture) else "another picture")
+    chosen = entries().values() if names is None else map(published, names)
+    return Ledger(tuple(_row(entry, here, present) for entry in chosen), " and ".join(on))
 
 
 def close(measured: Any, token: Token, entry: Entry) -> bool:

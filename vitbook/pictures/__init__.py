@@ -28,15 +28,12 @@ from .files import read_file, read_stream
 from .photographs import CATS, PICTURES, cats_path, provenance_rows
 from .refusal import PictureError, PictureWarning, note, shown
 from .rgb import BACKGROUND, MAX_BYTES, MAX_PIXELS, decode, from_pillow, upright_rgb
-from .web import MAX_DOWNLOAD, MAX_SECONDS, address_for_messages, download
 
 __all__ = [
     "BACKGROUND",
     "CATS",
     "MAX_BYTES",
-    "MAX_DOWNLOAD",
     "MAX_PIXELS",
-    "MAX_SECONDS",
     "PICTURES",
     "Picture",
     "PictureError",
@@ -58,7 +55,7 @@ def load_picture(source: Any) -> Image.Image:
       catalogue wins and a `PictureWarning` says so; "./chelsea" or `Path("chelsea")` mean the file;
     - a path (str or `os.PathLike`, "~" allowed) of a regular file: PNG, JPEG, GIF, WebP, TIFF, BMP, PNM, JPEG 2000 or
       AVIF, told by its content and not by its name;
-    - an http or https address: at most `MAX_DOWNLOAD` bytes and `MAX_SECONDS` seconds, no redirect to other schemes;
+    - an http or https address, within the limits of `vitbook.pictures.web`, and no redirect to other schemes;
     - the bytes of a picture file (bytes, bytearray, memoryview) or a binary stream, read from where it stands to its
       end and left open;
     - a Pillow image of any mode, which stays as it is;
@@ -92,6 +89,8 @@ def _from_text(text: str) -> Image.Image:
     if not text.strip():
         raise PictureError(f"An empty text came. Pass a path, an http address or a name: {', '.join(PICTURES)}.")
     if _ADDRESS.match(text.strip()):
+        from .web import address_for_messages, download
+
         return decode(download(text.strip()), address_for_messages(text.strip()))
     record = PICTURES.described(text)
     if record is None:

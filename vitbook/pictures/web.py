@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import http.client
 import ipaddress
 import socket
-import string
 import threading
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable
-from urllib.parse import quote, urljoin, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx
 
 from .refusal import PictureError, shown
 
 MAX_DOWNLOAD = 32 * 2**20  # bytes
+DETOURS = 5
 MAX_SECONDS = 30.0  # for everything together: name look-up, connection, detours, body
 _ELSEWHERE = (
     "Download it with your browser and pass the path, or choose a name from vitbook.PICTURES: those need no network."
@@ -34,7 +32,7 @@ def download(url: str, limit: int = MAX_DOWNLOAD, seconds: float = MAX_SECONDS) 
 
     def work() -> None:
         try:
-            outcome.append(_fetch(_ascii(url), name, limit, time.monotonic() + seconds))
+            outcome.append(_fetch(url.strip(), name, limit, time.monotonic() + seconds))
         except BaseException as error:
             outcome.append(error)
 
@@ -53,37 +51,55 @@ def _body_or_refusal(outcome: bytes | BaseException, name: str, seconds: float) 
             return outcome
         case PictureError():
             raise outcome
-        case urllib.error.HTTPError():
-            outcome.close()
-            raise PictureError(f"{name} answered {outcome.code} {outcome.reason}. Check the address in a browser.")
-        case urllib.error.URLError(reason=TimeoutError()) | TimeoutError():
+        case httpx.TimeoutException() | TimeoutError():
             raise _too_slow(name, seconds)
-        case urllib.error.URLError():
-            raise PictureError(f"{name} can't be reached ({outcome.reason}). {_ELSEWHERE}") from outcome
-        case OSError() | http.client.HTTPException() | ValueError():
+        case httpx.ConnectError():
+            raise PictureError(f"{name} can't be reached ({outcome}). {_ELSEWHERE}") from outcome
+        case httpx.TooManyRedirects():
+            raise PictureError(f"{name} redirects in an infinite loop, or more than {DETOURS} times. {_ELSEWHERE}")
+        case httpx.HTTPError() | httpx.InvalidURL() | OSError() | ValueError():
             why = str(outcome) or type(outcome).__name__
             raise PictureError(f"{name} can't be read ({why}). {_ELSEWHERE}") from outcome
     raise outcome
 
 
 def _fetch(url: str, name: str, limit: int, deadline: float) -> bytes:
-    request = urllib.request.Request(url, headers={"User-Agent": "vitbook (an educational book)", "Accept": "image/*"})
-    chunks, size = [], 0
-    with _opener().open(request, timeout=max(0.1, deadline - time.monotonic())) as response:
-        declared = response.headers.get("Content-Length", "")
-        promised = int(declared) if declared.isdigit() else 0
-        if promised > limit:
-            raise _too_large(name, limit)
-        while chunk := response.read1(2**16):
-            chunks.append(chunk)
-            size += len(chunk)
-            if size > limit:
+    client = httpx.Client(
+        headers={"User-Agent": "vitbook (an educational book)", "Accept": "image/*", "Accept-Encoding": "identity"},
+        timeout=max(0.1, deadline - time.monotonic()),
+        follow_redirects=True,
+        max_redirects=DETOURS,
+        event_hooks={"response": [_look_at_detour]},
+    )
+    with client, client.stream("GET", url) as response:
+        if response.status_code >= 400:
+            why = f"{response.status_code} {response.reason_phrase}"
+            raise PictureError(f"{name} answered {why}. Check the address in a browser.")
+        return _body(response, name, limit, deadline)
+
+
+def _look_at_detour(response: httpx.Response) -> None:
+    """A redirect is looked at before it is followed."""
+    if response.has_redirect_location:
+        _check_address(str(response.url.join(response.headers["Location"])), asked=str(response.url))
+
+
+def _body(response: httpx.Response, name: str, limit: int, deadline: float) -> bytes:
+    declared = response.headers.get("Content-Length", "")
+    promised = int(declared) if declared.isdigit() else 0
+    if promised > limit:
+        raise _too_large(name, limit)
+    body = bytearray()
+    try:
+        for chunk in response.iter_raw():
+            body += chunk
+            if len(body) > limit:
                 raise _too_large(name, limit)
             if time.monotonic() > deadline:
                 raise TimeoutError
-    if size < promised:
-        raise PictureError(f"{name} broke off after {size:,} of {promised:,} bytes. Try again.")
-    return b"".join(chunks)
+    except httpx.RemoteProtocolError as error:
+        raise PictureError(f"{name} broke off after {len(body):,} of {promised:,} bytes. Try again.") from error
+    return bytes(body)
 
 
 def _too_large(name: str, limit: int) -> PictureError:
@@ -134,47 +150,3 @@ def is_private(host: str) -> bool:
     except (OSError, UnicodeError):
         return False
     return any(not ipaddress.ip_address(entry[4][0]).is_global for entry in found)
-
-
-def _ascii(url: str) -> str:
-    """The address as it travels: spaces and letters beyond ASCII percent-encoded, the host's in IDNA."""
-    parts = urlsplit(url.strip())
-    port = f":{parts.port}" if parts.port else ""
-    host = parts.hostname or ""
-    host = f"[{host}]" if ":" in host else host.encode("idna").decode()
-    path, query = (quote(part, safe=string.punctuation) for part in (parts.path, parts.query))
-    return urlunsplit((parts.scheme, host + port, path, query, ""))
-
-
-class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Looks at each detour before it is taken."""
-
-    max_redirections = 5
-
-    def http_error_302(self, req, fp, code, msg, headers):
-        target = headers.get("location") or headers.get("uri")
-        try:
-            if target:
-                _check_address(urljoin(req.full_url, target), asked=req.full_url)
-        except PictureError:
-            fp.close()
-            raise
-        return super().http_error_302(req, fp, code, msg, headers)
-
-    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
-
-
-def _opener() -> urllib.request.OpenerDirector:
-    """urllib without its handlers for files, FTP and data addresses."""
-    opener = urllib.request.OpenerDirector()
-    handlers: tuple[Callable, ...] = (
-        urllib.request.ProxyHandler,
-        urllib.request.HTTPHandler,
-        urllib.request.HTTPSHandler,
-        urllib.request.HTTPDefaultErrorHandler,
-        urllib.request.HTTPErrorProcessor,
-        _Redirects,
-    )
-    for handler in handlers:
-        opener.add_handler(handler())
-    return opener

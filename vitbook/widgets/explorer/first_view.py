@@ -63,7 +63,11 @@ def _shown(explorer) -> tuple[str, np.ndarray, float, float]:
 def _cells(weights: np.ndarray, top: float, config) -> str:
     grid = weights.reshape(config.rows, config.columns)
     pictures = ((theme, exact_picture(Image.fromarray(paint(grid, top, theme)))) for theme in THEMES)
-    return "".join(f'<img class="vbx-cells vbx-cells-{theme}" alt="" src="{uri}">' for theme, uri in pictures)
+    # As backgrounds, since they are stretched to the shape of the photograph, as pictures should not be.
+    return "".join(
+        f'<div class="vbx-cells vbx-cells-{theme}" style="background-image:url({uri})"></div>'
+        for theme, uri in pictures
+    )
 
 
 def _panel(kind: str, aspect: float, body: str, caption: str, spoken: str = "") -> str:

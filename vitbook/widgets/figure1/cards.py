@@ -8,16 +8,18 @@ import numpy as np
 import torch
 from PIL import Image
 
-from vitbook.figures.svg import in_html, percent
+from vitbook.figures.svg import in_html, percent, tag
 from vitbook.figures.thumbnails import photo, signed_picture, thinned, weight_picture
 from vitbook.maps import to_grid
-from vitbook.pixels import seen
-from vitbook.widgets.figure1.parts import Part, numbers
+from vitbook.widgets.figure1.parts import IN_EACH_LAYER, Part, numbers
+from vitbook.widgets.figure1.pieces import UNIT
 
-MOST_ROWS, MOST_COLUMNS = 104, 104  # of a tensor's small picture; more would only make the page heavier
+MOST_ROWS, MOST_COLUMNS = 52, 52  # of a tensor's small picture; more would only make the page heavier
 FILTER_ROWS, FILTER_COLUMNS = 4, 8
 MOST_HEADS = 12
-COLUMNS = ("part", "shape", "parameters", "share", "multiply-adds", "share", "least", "largest")
+COLUMNS = (
+    "part", "shape", "parameters", "of all parameters", "multiply-adds", "of all multiply-adds", "least", "largest",
+)  # fmt: skip
 
 
 def chapter(part: Part) -> str:
@@ -28,10 +30,14 @@ def chapter(part: Part) -> str:
 def card(part: Part, picture: str, shown: bool) -> str:
     """Name, words, shape, cost and numbers of a part; picture: its small pictures, already HTML."""
     facts = [f"<b>{part.shape_text}</b>"]
+    everywhere = " in all layers" if part.key in IN_EACH_LAYER else ""
     if part.parameters:
-        facts.append(f"<b>{part.parameters:,}</b> parameters ({percent(part.parameter_share)})")
+        facts.append(
+            f"<b>{part.parameters:,}</b> parameters{everywhere} ({percent(part.parameter_share)} of the model's)"
+        )
     if part.multiply_adds:
-        facts.append(f"<b>{part.multiply_adds:,}</b> multiply-adds ({percent(part.multiply_add_share)})")
+        share = percent(part.multiply_add_share)
+        facts.append(f"<b>{part.multiply_adds:,}</b> multiply-adds{everywhere} ({share} of the model's)")
     return (
         f'<div class="vb-f1-card" data-part="{part.key}"{"" if shown else " hidden"}>{picture}<div class="said">'
         f'<p class="name"><span>{in_html(part.letter)}</span> {escape(part.name)}</p><p>{escape(part.words)}</p>'
@@ -51,12 +57,12 @@ def _values(part: Part) -> str:
     )
 
 
-def small_picture(part: Part, checkpoint, picture: Image.Image, trace, layer: int) -> str:
+def small_picture(part: Part, checkpoint, trace, layer: int, uid: str) -> str:
     """What a part looks like: pixels for x, filters for E, maps for attention, and for the rest the numbers as colours."""
     if part.tensor is None:
         return ""
     if part.key == "x":
-        return _figure(photo(seen(picture, checkpoint), 92), "what the model gets", "square")
+        return _shared(checkpoint.config, uid)
     if part.key == "E":
         return _filters(checkpoint)
     if part.key == "msa":
@@ -71,6 +77,14 @@ def _figure(uri: str, caption: str, kind: str = "") -> str:
     return f'<figure><img src="{uri}" alt="{caption}" class="{kind}"><figcaption>{caption}</figcaption></figure>'
 
 
+def _shared(config, uid: str) -> str:
+    """The photograph that the drawing has already; uid: what the drawing's ids start with."""
+    whole = tag("use", href=f"#{uid}-photo")
+    box = f"0 0 {UNIT * config.columns} {UNIT * config.rows}"
+    drawn = tag("svg", whole, viewBox=box, class_="square", role="img", aria_label="the picture")
+    return f"<figure>{drawn}<figcaption>as the model gets it, but sharper</figcaption></figure>"
+
+
 def _filters(checkpoint) -> str:
     """The first columns of E, each folded back to a patch and scaled to its own largest number; grey is zero."""
     c, E = checkpoint.config, checkpoint.weights.E[:, : FILTER_ROWS * FILTER_COLUMNS]
@@ -83,7 +97,7 @@ def _filters(checkpoint) -> str:
     side = c.P + 1
     sheet = squares.reshape(FILTER_ROWS, FILTER_COLUMNS, 3, side, side).permute(0, 3, 1, 4, 2)
     pixels = (sheet.reshape(FILTER_ROWS * side, -1, 3).double().numpy() * 255).round().astype(np.uint8)
-    return _figure(photo(Image.fromarray(pixels), 92), f"its first {count} columns, each as a patch")
+    return _figure(photo(Image.fromarray(pixels), 85), f"its first {count} columns, each as a patch")
 
 
 def _heads(trace, layer: int) -> str:

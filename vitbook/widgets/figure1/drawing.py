@@ -7,7 +7,7 @@ from html import escape
 
 from vitbook.figures.svg import in_svg, link, path, percent, say, star, tag
 from vitbook.widgets.figure1.layer import LayerPlan, draw_layer
-from vitbook.widgets.figure1.parts import BARS, Costs
+from vitbook.widgets.figure1.parts import BARS, BARS_KEY, Costs
 from vitbook.widgets.figure1.pieces import Columns, Pieces
 
 
@@ -148,7 +148,9 @@ class Drawing:
             drawn.append(tag("g", rect, text, data_part=piece.part))
             said.append(f"{piece.name} {percent(share)}")
             at += length
-        words = f"{count.total:,} {what.replace('_', '-')}{' for one picture' if what == 'multiply_adds' else ''}"
+        of_one = " for one picture" if what == "multiply_adds" and width > 400 else ""
+        words = f"of all {count.total:,} {what.replace('_', '-')}{of_one}:"
         label = say(x, y + 5, words, anchor="start")
-        spoken = f"{words}: {', '.join(said)}"
-        return link("counting.html", label, *drawn, data_chapter="counting", class_="vb-f1-bar", aria_label=spoken)
+        spoken = f"{words} {', '.join(said)}"
+        said_of = {"data_part": BARS_KEY, "data_chapter": "counting", "aria_label": spoken}
+        return link("counting.html", label, *drawn, class_="vb-f1-bar", **said_of)

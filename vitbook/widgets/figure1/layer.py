@@ -39,7 +39,7 @@ def draw_layer(pieces: Pieces, plan: LayerPlan) -> str:
         say(x + 14, y + 22, title, anchor="start"),
         pieces.part("z_in", (x + 4, plan.line - 34, plan.forks[0] - x - 8, 44)),
         branches,
-        path(f"M{start},{plan.line}H{end}", "residual"),  # over the plus signs: it is their horizontal stroke
+        path(f"M{start},{plan.line}H{end}", "residual", data_part="z_in"),  # over the plus signs: it is their horizontal stroke
         _letters(pieces, plan, start + 2, end),
     ])  # fmt: skip
 
@@ -53,8 +53,9 @@ def _branch(pieces: Pieces, plan: LayerPlan, i: int, work: str) -> str:
     arrow = path(f"M{at - 4},{line + 20}L{at},{line + 12}L{at + 4},{line + 20}", "head")
     norm = box(n_x, low - 15, n_width, 30, "stream", 5) + say(n_x + n_width / 2, low + 5, "LN")
     sum_ = tag("circle", cx=at, cy=line, r=11, class_="sum") + plus(at, line, 7)
+    way = tag("g", path(away + back, "flow"), arrow, data_part=("msa", "mlp")[i])
     return "".join([
-        path(away + back, "flow"), arrow,
+        way,
         pieces.part(f"norm_{i + 1}", (n_x - 3, low - 18, n_width + 6, 36), norm),
         work,
         pieces.part(f"plus_{i + 1}", (at - 15, line - 15, 30, 30), sum_),
@@ -88,7 +89,7 @@ def _costs(pieces: Pieces, plan: LayerPlan, key: str, mid: float) -> str:
     part = pieces.parts[key]
     shares = ((part.parameter_share, "parameters"), (part.multiply_add_share, "multiply-adds"))
     gap = "\n" if plan.narrow else " "
-    lines = "\n".join(f"{percent(share)}{gap}of {what}" for share, what in shares).split("\n")
+    lines = "\n".join(f"{percent(share)} of all{gap}{what}" for share, what in shares).split("\n")
     return "".join(say(mid, plan.low + 46 + 16 * i, line, "small") for i, line in enumerate(lines))
 
 

@@ -92,6 +92,10 @@ BARS = (
 )
 
 
+IN_EACH_LAYER = ("norm_1", "msa", "norm_2", "mlp")  # their costs are counted over all layers together
+BARS_KEY = "bars"  # what both bars together are called where a tour points at them
+
+
 def costs(config: ViTConfig, classes: int | None) -> Costs:
     """Both counts of the model; classes: outputs of its head, or None."""
     return Costs(count_parameters(config, classes), multiply_adds(config, classes))

@@ -123,7 +123,7 @@ class Pieces:
         return "".join([
             self._flow(at, rows),
             self._patches(at, rows, last + 29),
-            self._projection(at, rows, last + 29),
+            self._projection(at, rows),
             self._class_row(at, first),
             self._embeddings(at, rows, last + 29),
             self._positions(at, rows, first - 24, last + 29),
@@ -135,7 +135,7 @@ class Pieces:
         places, start = self.places(rows), at.thumb + 20
         through_E = "".join(f"M{start},{y}H{bar}M{bar + bar_width},{y}H{strip}" for _, y in places[1:])
         to_z = "".join(f"M{strip + strip_width},{y}H{chip}M{chip + chip_width},{y}H{at.z[0]}" for _, y in places)
-        return path(through_E + to_z, "flow") + path(f"M{start},{rows[0]}H{strip}", "flow class")
+        return path(through_E + to_z, "flow") + path(f"M{start},{rows[0]}H{strip}", "flow class", data_part="x_class")
 
     def _patches(self, at: Columns, rows, low: float) -> str:
         patches, mid = self.places(rows)[1:], at.middles["thumb"]
@@ -149,7 +149,7 @@ class Pieces:
             "x_p", (at.thumb - 4, rows[1] - 13, 26, rows[-1] - rows[1] + 26), drawn, self.dots(mid, rows), words
         )
 
-    def _projection(self, at: Columns, rows, low: float) -> str:
+    def _projection(self, at: Columns, rows) -> str:
         (x, width), mid, top, height = at.bar, at.middles["bar"], rows[1] - 12, rows[-1] - rows[1] + 24
         upright = f"translate({mid},{(rows[1] + rows[-1]) / 2 + 8}) rotate(-90)"
         few = rows[-1] - rows[1] < 110  # no room along the bar
@@ -157,7 +157,6 @@ class Pieces:
         return self.part(
             "E", (x - 4, top + 2, width + 8, height), box(x, top, width, height, "embedding"),
             say(mid, rows[1] + (5 if few else 11), in_svg("E"), "letter embedding"), shape,
-            say(mid, low, percent(self.parts["E"].parameter_share), "small"),
         )  # fmt: skip
 
     def _class_row(self, at: Columns, y: float) -> str:
@@ -181,7 +180,6 @@ class Pieces:
             for t, y in self.places(rows)
         )
         words = say(mid, high, in_svg("E_pos"), "letter position") + say(mid, low, part.shape_text, "small")
-        words += say(mid, low + 17, percent(part.parameter_share), "small")
         hit = (x - 4, rows[0] - 13, width + 8, rows[-1] - rows[0] + 26)
         return self.part("positions", hit, chips, self.dots(mid, rows), words)
 
@@ -225,13 +223,21 @@ class Pieces:
         if flat:
             lines = [(x + 12, 37, often, "huge"), (x + 92, 18, "encoder layer", "label")]
             lines += [
-                (x + 92, 35, f"{share} of parameters", "small"),
-                (x + 92, 51, f"{work} of multiply-adds", "small"),
+                (x + 92, 35, f"{share} of all parameters", "small"),
+                (x + 92, 51, f"{work} of all multiply-adds", "small"),
             ]
         else:
             lines = [(mid, 44, often, "huge"), (mid, 64, "encoder layer", "label"), (mid, 82, part.shape_text, "small")]
-            lines += [(mid, 117, share, "small strong"), (mid, 132, "parameters", "small")]
-            lines += [(mid, 158, work, "small strong"), (mid, 173, "multiply-adds", "small")]
+            lines += [
+                (mid, 108, share, "small strong"),
+                (mid, 123, "of all", "small"),
+                (mid, 137, "parameters", "small"),
+            ]
+            lines += [
+                (mid, 156, work, "small strong"),
+                (mid, 171, "of all", "small"),
+                (mid, 185, "multiply-adds", "small"),
+            ]
         words = "".join(say(at, y + down, text, kind, "start" if flat else "middle") for at, down, text, kind in lines)
         return self.part("encoder", (x - 2, y - 12, width + 14, height + 14), sheets, words)
 
@@ -285,7 +291,7 @@ def spoken(part: Part) -> str:
     """A part in words, for a link that is heard and not seen."""
     said = f"{part.name}: {part.shape_text.replace('×', 'by')}"
     if part.parameters:
-        said += f", {part.parameters:,} parameters ({percent(part.parameter_share)})"
+        said += f", {part.parameters:,} parameters ({percent(part.parameter_share)} of the model's)"
     if part.multiply_adds:
-        said += f", {part.multiply_adds:,} multiply-adds ({percent(part.multiply_add_share)})"
+        said += f", {part.multiply_adds:,} multiply-adds ({percent(part.multiply_add_share)} of the model's)"
     return f"{said}. Opens the chapter."

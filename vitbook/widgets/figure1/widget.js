@@ -1,10 +1,12 @@
+import { tour } from "./tour.js";
+
 // Figure 1: whichever part is pointed at, focused or tapped shows its card below. Without this script the drawing,
 // its links and the table still work.
 for (const root of document.querySelectorAll(".vb-figure1:not([data-ready])")) {
   root.dataset.ready = "yes";
   const links = [...root.querySelectorAll("a.vb-f1-part")];
   const cards = new Map([...root.querySelectorAll(".vb-f1-card")].map((card) => [card.dataset.part, card]));
-  const marked = [...root.querySelectorAll("svg [data-part]")];
+  const marked = [...root.querySelectorAll("svg [data-part]")].filter((mark) => cards.has(mark.dataset.part));
   const panel = root.querySelector(".vb-f1-panel");
 
   // JupyterLab has the chapters themselves beside this one, not the pages that are made of them.
@@ -19,6 +21,7 @@ for (const root of document.querySelectorAll(".vb-figure1:not([data-ready])")) {
   }
 
   function show(key) {
+    root.dataset.open = "yes"; // on the tour the card lies over the text, until something else is looked at
     if (!cards.has(key) || root.dataset.part === key) return;
     root.dataset.part = key;
     for (const [name, card] of cards) card.hidden = name !== key;
@@ -54,7 +57,7 @@ for (const root of document.querySelectorAll(".vb-figure1:not([data-ready])")) {
     visible[(here + step + visible.length) % visible.length].focus();
   });
 
-  const button = root.querySelector(".vb-f1-tools button");
+  const button = root.querySelector("[data-does=screen]");
   if (document.fullscreenEnabled) {
     button.hidden = false;
     button.addEventListener("click", () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen()));
@@ -63,4 +66,6 @@ for (const root of document.querySelectorAll(".vb-figure1:not([data-ready])")) {
     });
   }
   show(root.dataset.first);
+  delete root.dataset.open;
+  if (root.dataset.tour) tour(root);
 }

@@ -6,8 +6,11 @@ focused or tapped, the tensor that really stands there. Chapter: Figure 1.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from itertools import count
 
 from PIL import Image
@@ -21,25 +24,37 @@ from vitbook.pixels import preprocess, view_box
 from vitbook.trace import Trace
 from vitbook.widgets.figure1.cards import card, chapter, small_picture, table
 from vitbook.widgets.figure1.drawing import Drawing
-from vitbook.widgets.figure1.parts import Part, costs, parts
+from vitbook.widgets.figure1.parts import BARS_KEY, Part, costs, parts
 from vitbook.widgets.figure1.pieces import UNIT, Pieces
 from vitbook.widgets.kit import script, style
 from vitbook.widgets.kit.checkpoints import checkpoint_of
+from vitbook.wording import brief
 
 _numbers_of_figures = count(1)
 
 
-def figure_1(checkpoint, picture="chelsea", layer: int = 1) -> Figure1:
+def figure_1(checkpoint, picture="chelsea", layer: int = 1, tour: Mapping[str, Sequence[str]] | None = None) -> Figure1:
     """Figure 1 for this checkpoint and picture, with one layer (counted from 1) enlarged.
 
-    picture: whatever `load_picture` takes.  Raises ValueError for what is no checkpoint, for a layer that the model does not
-    have, and what `load_picture` and `preprocess` raise.
+    picture: whatever `load_picture` takes.  tour: id of a section of the page -> the parts that it speaks of; while those
+    sections, which follow the figure in the same section, pass below it, the drawing stays in sight and shows these parts.
+    Raises ValueError for what is no checkpoint, for a layer that the model does not have, for a tour to a part that the
+    drawing does not have, and what `load_picture` and `preprocess` raise.
     """
     checkpoint_of(checkpoint)
     picture = load_picture(picture)
     trace = run(checkpoint, preprocess(picture, checkpoint))
     found = parts(checkpoint, trace, layer)
-    return Figure1(checkpoint, picture, trace, layer, found, f"vb-f1-{next(_numbers_of_figures)}")
+    stops = {section: _stop(keys, found) for section, keys in (tour or {}).items()}
+    return Figure1(checkpoint, picture, trace, layer, found, f"vb-f1-{next(_numbers_of_figures)}", stops)
+
+
+def _stop(keys: Sequence[str], found: Mapping[str, Part]) -> list[str]:
+    """The parts of one step of the tour, as they are called in the page."""
+    known = [*found, BARS_KEY]
+    if isinstance(keys, str) or not set(keys) <= set(known):
+        raise ValueError(f"a step of the tour names parts in a list, out of {', '.join(known)}; got {brief(keys)}")
+    return list(keys)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,6 +62,7 @@ class Figure1:
     """Figure 1 for one checkpoint, picture and layer; a notebook shows it as HTML.
 
     parts: every part by key (see `parts.Part`).  trace: the run that it shows.  uid: what its ids start with.
+    tour: see `figure_1`.
     """
 
     checkpoint: object
@@ -55,6 +71,7 @@ class Figure1:
     layer: int
     parts: dict[str, Part]
     uid: str
+    tour: dict[str, list[str]]
 
     @cached_property
     def drawing(self) -> Drawing:
@@ -73,27 +90,36 @@ class Figure1:
 
     def _repr_html_(self) -> str:
         return "".join([
-            f'<div class="vb-widget vb-figure1" id="{self.uid}" data-first="x"><style>{_style()}</style>',
-            self._shared_photo(), self.svg("wide"), self.svg("tall"),
-            f'<div class="vb-f1-panel" role="region" aria-label="The part that is chosen" tabindex="0">{self._cards()}</div>',
-            '<div class="vb-f1-tools"><button type="button" class="vb-button" hidden>Full screen</button>'
+            f'<div class="vb-widget vb-figure1" id="{self.uid}" data-first="x"{self._tour()}><style>{_style()}</style>',
+            f'<div class="vb-f1-stage"><div class="vb-f1-view">{self._shared_photo()}{self.svg("wide")}{self.svg("tall")}</div>',
+            f'<div class="vb-f1-panel" role="region" aria-label="The part that is chosen" tabindex="0">{self._cards()}</div></div>',
+            '<div class="vb-f1-tools"><button type="button" class="vb-button" data-does="screen" hidden>Full screen</button>'
+            '<button type="button" class="vb-button" data-does="whole" aria-pressed="false" hidden>Whole drawing</button>'
             "<span>Point at a part, tap it, or walk through with Tab and the arrow keys.</span></div>",
             table(self.parts, self.drawing.in_words()),
-            f"<script>{script('figure1/widget.js')}</script></div>",
+            f"<script>{_script()}</script></div>",
         ])  # fmt: skip
 
+    def _tour(self) -> str:
+        return f' data-tour="{escape(json.dumps(self.tour))}"' if self.tour else ""
+
     def _cards(self) -> str:
-        run_of = (self.checkpoint, self.picture, self.trace, self.layer)
+        run_of = (self.checkpoint, self.trace, self.layer, self.uid)
         return "".join(card(part, small_picture(part, *run_of), shown=key == "x") for key, part in self.parts.items())
 
     def _shared_photo(self) -> str:
-        """The photograph once, in a drawing of no size, for both arrangements to use; sharper than what the model gets."""
+        """The photograph once, in a drawing of no size, for all that shows it to use; a little sharper than the model gets it."""
         c = self.checkpoint.config
         box = view_box(self.picture.size, self.checkpoint.preprocessing)
-        sharp = self.picture.resize((2 * c.W, 2 * c.H), Image.Resampling.LANCZOS, box=box)
+        sharp = self.picture.resize((c.W * 3 // 2, c.H * 3 // 2), Image.Resampling.LANCZOS, box=box)
         size = {"width": UNIT * c.columns, "height": UNIT * c.rows, "preserveAspectRatio": "none"}
-        image = tag("image", id=f"{self.uid}-photo", href=photo(sharp), **size)
+        image = tag("image", id=f"{self.uid}-photo", href=photo(sharp, 80), **size)
         return tag("svg", tag("defs", image), class_="vb-f1-shared", aria_hidden="true", focusable="false")
+
+
+def _script() -> str:
+    """The script as a page runs it at once, before what follows is laid out: no module, and its names stay its own."""
+    return f"(() => {{\n{script('figure1/widget.js').replace('export function', 'function')}}})();"
 
 
 def _style() -> str:

@@ -1,0 +1,79 @@
+"""Every figure is drawn twice: for the page, and once more for a phone, where nothing is cut off."""
+
+import re
+
+import numpy as np
+import pytest
+
+from vitbook.figures import phone, plotting
+
+
+def drawn(**how):
+    figure, axes = plotting.canvas(height=200, **how)
+    for number, axis in enumerate(np.atleast_1d(axes).flat):
+        axis.imshow(np.eye(10))
+        axis.set_title(
+            f"{number}" if how.get("columns", 1) > 3 else f"number {number} of several pictures", fontsize=11
+        )
+    return figure
+
+
+def sizes(svg: str) -> tuple[int, int]:
+    return tuple(round(float(re.search(rf'{side}="([\d.]+)pt"', svg)[1]) / 0.75) for side in ("width", "height"))
+
+
+@pytest.mark.parametrize("how", [{}, {"columns": 2}, {"columns": 3, "rows": 2}, {"columns": 9, "rows": 2}, {"rows": 3}])
+def test_a_figure_carries_one_for_phones_and_can_be_shown_without_it(how):
+    svg = plotting.finish(drawn(**how), "pictures").svg
+    wide, narrow = plotting.carried(svg)
+    assert sizes(wide)[0] == plotting.PAGE_WIDTH and sizes(narrow)[0] == plotting.PHONE_WIDTH
+    assert "vb-phone" in svg and "vb-phone" not in wide + narrow
+    assert narrow.count("<title>pictures</title>") == 1
+
+
+def test_what_stands_beside_each_other_comes_below_and_keeps_its_order():
+    figure = drawn(columns=2)
+    assert phone.lay_out(figure, plotting.PHONE_WIDTH)
+    figure.draw_without_rendering()
+    first, second = (axis.get_position() for axis in figure.axes)
+    assert first.y0 > second.y1 and first.x0 == pytest.approx(second.x0)
+
+
+def test_pairs_of_small_pictures_stay_pairs():
+    figure = drawn(columns=9, rows=2)
+    axes = list(figure.axes)
+    assert phone.lay_out(figure, plotting.PHONE_WIDTH)
+    figure.draw_without_rendering()
+    for above, below in zip(axes[:9], axes[9:], strict=True):
+        assert above.get_position().x0 == pytest.approx(below.get_position().x0)
+        assert above.get_position().y0 > below.get_position().y0
+    assert all(axis.bbox.width > 2 * 60 for axis in axes), "at two dots for a px"
+
+
+def test_long_titles_are_broken():
+    figure = drawn(columns=3, rows=2)
+    phone.lay_out(figure, plotting.PHONE_WIDTH)
+    assert all("\n" in axis.get_title(loc="left") for axis in figure.axes)
+
+
+def test_a_table_and_a_mosaic_stay_as_they_are():
+    table, axis = plotting.canvas(height=100)
+    for number in range(phone.MANY_WORDS + 1):
+        axis.text(0, number, "word")
+    mosaic, _ = plotting.canvas(height=100, mosaic="AAB;CCB")
+    for figure in (table, mosaic):
+        assert not phone.lay_out(figure, plotting.PHONE_WIDTH)
+        assert plotting.carried(plotting.finish(figure, "words").svg)[1] is None
+
+
+def test_a_caption_names_the_sides_of_both(monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    plotting.captioned(drawn(columns=2), "Left: right answers. Right: others.")
+    plotting.captioned(drawn(), "Left: the only one.")
+    assert (
+        shown[1].data.count("vb-on-phone") == 2
+        and ">Above:</span>" in shown[1].data
+        and "right answers" in shown[1].data
+    )
+    assert "vb-on-phone" not in shown[3].data

@@ -1,0 +1,62 @@
+"""The reference run: what was printed of ViT-B/16 on two cats, beside what this build computes for the same quantity."""
+
+from __future__ import annotations
+
+from html import escape
+
+from IPython.display import HTML, display
+
+from vitbook.figures.glued import typographic
+from vitbook.ledger.publications import Token
+from vitbook.ledger.verdicts import ERRATUM, Row, read_ledger
+from vitbook.pictures import PICTURES
+
+#: What a verdict of a row that could be compared says in the table; any other is a row of another model.
+SAYS = {"agrees": "✓ agrees", "differs": "✗ differs", ERRATUM: "✓ ours is right: the printed number is an erratum"}
+
+
+def reference_run(*rows: str | tuple[str, str], checkpoint) -> None:
+    """Display rows of the ledger as a table: the quantity, what was printed, and what this build has.
+
+    rows: names in `published.toml`, such as "step2.embedding", or (name, words for the quantity).
+    checkpoint: as `load_checkpoint` returns it.  The picture is that of the two cats where it is at hand, else the
+    catalogue's default.  Only with the reference checkpoint and the two cats are the columns compared.
+    Raises KeyError for a name that no row has, ValueError for none at all.
+    """
+    if not rows:
+        raise ValueError("no row was asked for; give names such as 'step2.embedding'")
+    words = dict(row if isinstance(row, tuple) else (row, "") for row in rows)
+    read = read_ledger(checkpoint, PICTURES.default, tuple(words))
+    body = "".join(_line(row, words[row.entry.name] or row.entry.quantity) for row in read)
+    compared = any(row.judged and row.entry.needs != "nothing" for row in read)
+    display(HTML(f'<table class="vb-reference">{_head(checkpoint, compared)}<tbody>{body}</tbody></table>'))
+
+
+def _head(checkpoint, compared: bool) -> str:
+    here = f"{checkpoint.name}, “{PICTURES.default}”"
+    caption = (
+        "This build has the same model and picture, so its numbers are compared with the printed ones."
+        if compared
+        else "Another model and another picture, so other numbers: the table shows what the same code gives here."
+    )
+    columns = "".join(
+        f'<th scope="col">{name}<small>{escape(what)}</small></th>'
+        for name, what in (("Published", "ViT-B/16, two cats"), ("Here", here))
+    )
+    return f'<caption>{caption}</caption><thead><tr><th scope="col">What</th>{columns}</tr></thead>'
+
+
+def _line(row: Row, words: str) -> str:
+    said = SAYS.get(row.verdict, "") if row.judged else ""
+    kind = f' class="vb-{row.verdict}"' if said else ""
+    verdict = f"<small>{said}</small>" if said else ""
+    printed = _numbers([token.text for token in row.entry.tokens])
+    here = _numbers(row.texts) or '<span aria-label="not computed here">–</span>'
+    return f'<tr{kind}><th scope="row">{escape(words)}</th><td>{printed}</td><td>{here}{verdict}</td></tr>'
+
+
+def _numbers(texts: list[str]) -> str:
+    """Numbers as prose writes them, a wide space between two; words with a semicolon."""
+    is_number = [Token.read(text).value is not None for text in texts]
+    written = [escape(typographic(text) if number else text) for text, number in zip(texts, is_number, strict=True)]
+    return ("&ensp;<wbr>" if all(is_number) else "; ").join(written)
