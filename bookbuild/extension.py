@@ -6,6 +6,7 @@ the build.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from importlib import metadata
@@ -43,6 +44,16 @@ def write_atlas(app: Sphinx) -> None:
     if app.config.vitbook_prepare and app.builder.format == "html":
         log.info("looking after the maps that the explorer shows")
         run_here(app, "-m", "vitbook", "atlas")
+
+
+def write_model(app: Sphinx) -> None:
+    """Write the weights with which the model runs in a reader's page, or take them out where the book is to do without."""
+    if app.config.vitbook_prepare and app.builder.format == "html":
+        if app.config.vitbook_model:
+            log.info("looking after the weights for the model in the page")
+            run_here(app, "-m", "vitbook", "model")
+        else:
+            shutil.rmtree(Path(app.srcdir, "book", "assets", "model"), ignore_errors=True)
 
 
 def run_here(app: Sphinx, *arguments: str) -> None:
@@ -148,10 +159,12 @@ def title_of(svg: Element) -> str:
 
 def setup(app: Sphinx) -> dict:
     app.add_config_value("vitbook_prepare", True, "")  # False: build with what is there (the tests' small book)
+    app.add_config_value("vitbook_model", True, "")  # False: leave out the 58 MB with which the model runs in a page
     quiet.setup(app)
     workplace.setup(app)
     app.connect("config-inited", install_embedded)
     app.connect("builder-inited", write_atlas)
+    app.connect("builder-inited", write_model)
     app.connect("builder-inited", write_sheets)
     app.connect("env-get-outdated", execution.outdated)
     app.connect("env-before-read-docs", execution.run_chapters)

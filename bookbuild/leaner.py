@@ -47,7 +47,8 @@ def words_of(static: Path, pages: Iterable[str]) -> set[str]:
 
     A widget names its icon without "fa-", which its script puts before it.
     """
-    own = (path for path in static.rglob("*.js") if "attn" not in path.relative_to(static).parts)  # maps style nothing
+    numbers = {"attn", "model"}  # maps and weights style nothing
+    own = (path for path in static.rglob("*.js") if not numbers & set(path.relative_to(static).parts))
     texts = [*pages, *(path.read_text(encoding="utf-8") for path in own)]
     icons = {f"fa-{name}" for text in texts for name in _ICON.findall(text)}
     return icons | {word for text in texts for word in _WORD.findall(text)}

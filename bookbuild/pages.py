@@ -15,11 +15,12 @@ from sphinx.writers.html5 import HTML5Translator
 from bookbuild import leaner, maths_font, text_font
 
 # What a page may load: its own files (file: for a book opened from a disk), pictures and widget code that it holds itself
-# (data:, blob:), and the inline scripts that are named by their hash. Nothing may be evaluated from text, nothing comes from
-# another host, and no page may be put in a foreign frame's place by a changed base.
+# (data:, blob:), and the inline scripts that are named by their hash. Nothing may be evaluated from text but WebAssembly, which
+# sees only the numbers that it is handed (the matrix product of the model in the page). Nothing comes from another host, and no
+# page may be put in a foreign frame's place by a changed base.
 POLICY = {
     "default-src": "'self' file:",
-    "script-src": "'self' file: blob:",
+    "script-src": "'self' file: blob: 'wasm-unsafe-eval'",
     "style-src": "'self' file: 'unsafe-inline'",
     "img-src": "'self' file: data: blob:",
     "font-src": "'self' file: data:",

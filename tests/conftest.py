@@ -80,7 +80,9 @@ def sample_site(tmp_path_factory) -> Path:
 
 def small_book(folder: Path, pages: dict[str, str], repository: str = "") -> None:
     """A book of these pages (name -> MyST text) with the configuration and the assets of ours, at an address if one is given."""
-    shutil.copytree(ROOT / "book" / "assets", folder / "book" / "assets", ignore=shutil.ignore_patterns("attn"))
+    shutil.copytree(
+        ROOT / "book" / "assets", folder / "book" / "assets", ignore=shutil.ignore_patterns("attn", "model")
+    )
     shutil.copy(ROOT / "book" / "references.bib", folder / "book")
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
     config["sphinx"]["config"]["vitbook_prepare"] = False

@@ -910,7 +910,7 @@ def test_the_environment_chooses(whole, folder, monkeypatch):
 
 
 def test_rounding_belongs_to_the_embedded_checkpoint(whole):
-    refused(whole, "rounded=True", rounded=True)
+    refused(whole, "unrounded=True", unrounded=True)
 
 
 def test_the_file_keeps_its_numbers(whole):

@@ -1,4 +1,4 @@
-"""`python -m vitbook`: fetch, doctor, count, compare, attention, atlas.
+"""`python -m vitbook`: fetch, doctor, count, compare, attention, atlas, model.
 
 Rooms are imported by the command that needs them, so that help and counting start at once.
 """
@@ -111,6 +111,13 @@ def atlas(arguments) -> int:
     return main(arguments.checkpoint)
 
 
+def model(arguments) -> int:
+    """Write the weights with which the model runs in the built book's pages (`make book` does it)."""
+    from vitbook.widgets.engine.packing import main
+
+    return main(arguments.checkpoint)
+
+
 def variant(name: str) -> str:
     """A name of Table 1, however it is capitalised, with or without "ViT-"."""
     from vitbook.config import VARIANTS
@@ -181,6 +188,8 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--top", type=positive, default=10, help="how many tokens to print (10)")
     takes_checkpoint(sub)
     sub = command(atlas)
+    takes_checkpoint(sub)
+    sub = command(model)
     takes_checkpoint(sub)
     return top
 

@@ -23,7 +23,7 @@ HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9_][\w.-]*)?(@[\w./-]+)?", re
 
 
 def load_checkpoint(
-    source: str | os.PathLike | None = None, *, allow_pickle: bool = False, rounded: bool = False
+    source: str | os.PathLike | None = None, *, allow_pickle: bool = False, unrounded: bool = False
 ) -> Checkpoint:
     """A pretrained ViT with its config, weights (float32), preprocessing and labels. Never uses the network.
 
@@ -31,31 +31,31 @@ def load_checkpoint(
     explicit) that is in the local cache; "embedded"; or None: what $VITBOOK_CHECKPOINT says, else the reference
     checkpoint where it is cached, else "embedded".
     allow_pickle: also read weights that exist only as a pickle (tensors only, no code).
-    rounded: the embedded checkpoint with its matrices rounded to float16.
+    unrounded: the embedded checkpoint with its matrices as they are in the file; else they are rounded to float16.
 
     Raises CheckpointError saying what came, what was expected and what to do.
     """
     chosen, why = source, ""
     try:
-        allow_pickle, rounded = flag(allow_pickle, "allow_pickle"), flag(rounded, "rounded")
+        allow_pickle, unrounded = flag(allow_pickle, "allow_pickle"), flag(unrounded, "unrounded")
     except ValueError as error:
         raise CheckpointError(str(error)) from None
     try:
         if source is None:
             chosen, why = choose()
         with torch.device("cpu"):  # whatever a reader's default is
-            return _load(chosen, allow_pickle, rounded)
+            return _load(chosen, allow_pickle, unrounded)
     except CheckpointError as error:
         raise CheckpointError(f"{error} ({why})" if why else str(error)) from None
     except OSError as error:
         raise CheckpointError(f"{brief(chosen)} cannot be read: {reason(error)}") from None
 
 
-def _load(source, allow_pickle: bool, rounded: bool) -> Checkpoint:
+def _load(source, allow_pickle: bool, unrounded: bool) -> Checkpoint:
     if isinstance(source, str) and source == EMBEDDED:
-        return _note_shadow(load_embedded(rounded))
-    if rounded:
-        raise CheckpointError(f"rounded=True belongs to the embedded checkpoint; say source={EMBEDDED!r} with it")
+        return _note_shadow(load_embedded(unrounded))
+    if unrounded:
+        raise CheckpointError(f"unrounded=True belongs to the embedded checkpoint; say source={EMBEDDED!r} with it")
     folder, hub_id = _places(source)
     if folder is not None and hub_id is not None:
         raise CheckpointError(

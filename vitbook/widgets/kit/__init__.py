@@ -17,12 +17,18 @@ ROOM = Path(__file__).parents[1]
 #: Where each theme holds: a built page's, JupyterLab's and VS Code's way to say "dark".
 _WHERE = (":root", 'html[data-theme="dark"],body[data-jp-theme-light="false"],body.vscode-dark')
 _IMPORT = re.compile(r'^(?:import \{[^}]*\} from|@import) "(\.[^"]+)";\n', re.M)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.M)
 _COMMENT = re.compile(r"^\s*/\*.*?\*/\s*$|^\s*//.*?$", re.M | re.S)
 
 
 def script(name: str) -> str:
     """A script of this room, such as "pencil/widget.js", and all that it imports, as one module."""
     return _gathered(ROOM / name, set())
+
+
+def classic(text: str) -> str:
+    """A module as a script that a worker of a page on a disk can be made of: what it exports are its names."""
+    return _EXPORT.sub("", text)
 
 
 def style(name: str, rules: str = "", **more: Sequence[str]) -> str:
