@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 import nbformat
 import numpy as np
 import pytest
+import torch
 from conftest import build_book, small_book
 from PIL import Image
 from tiny import checkpoint_of, random_weights
@@ -25,7 +26,8 @@ from tiny import checkpoint_of, random_weights
 from bookbuild.myst import read
 from bookbuild.portable import plain
 from vitbook.exercises.report import Report
-from vitbook.figures.encoder import answer, layer_line
+from vitbook.figures import plotting
+from vitbook.figures.encoder import layer_line
 from vitbook.figures.numbers import parameter_shares
 from vitbook.figures.svg import in_html, in_svg
 from vitbook.ledger.verdicts import read_ledger
@@ -275,17 +277,16 @@ def test_classes_in_figure_1(word):
     assert shown in unescape(page), "the reader sees the name as it is"
 
 
-def test_classes_in_an_answer(word):
-    from vitbook.model import run
-    from vitbook.pictures import load_picture
-    from vitbook.pixels import preprocess
-
-    model, picture = checkpoint(word), load_picture("chelsea")
-    drawn = answer(run(model, preprocess(picture, model)), picture, model)
-    tags = {element.tag for element in ElementTree.fromstring(drawn.svg).iter()}
+def test_classes_in_a_figure(word):
+    """As the chapter on Equation 4 names the most probable classes."""
+    name, _ = checkpoint(word).top(torch.arange(7.0), 1)[0]
+    figure, axis = plotting.canvas(height=100)
+    axis.text(0, 0, plotting.literal(name, 40))
+    svg, _ = plotting.carried(plotting.finish(figure, name).svg)
+    tags = {element.tag for element in ElementTree.fromstring(svg).iter()}
     assert not [tag for tag in tags if "script" in tag or "foreign" in tag]
-    assert (one_line(word) or "class ") in unescape(drawn.svg)
-    drawn.svg.encode("utf-8")
+    assert (one_line(word) or "class ") in unescape(svg)
+    svg.encode("utf-8")
 
 
 def test_names_of_checkpoints_in_figures_and_tables(text):
@@ -427,7 +428,10 @@ widgets.figure_1(checkpoint)
 ```
 
 ```{code-cell} ipython3
-figures.answer(trace, picture, checkpoint)
+drawn, axis = figures.canvas(height=100)
+for row, (name, p) in enumerate(checkpoint.top(trace.logits, 5)):
+    axis.text(0, row, figures.plotting.literal(name, 40))
+figures.show(drawn, f"The most probable classes: {checkpoint.top(trace.logits, 2)}")
 ```
 
 ```{code-cell} ipython3

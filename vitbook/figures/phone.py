@@ -38,8 +38,6 @@ def lay_out(fig, width: float) -> bool:
         _break_lines(axis, (width * share - 12) * fig.dpi / 96)
     fig.set_size_inches(width / 96, height / 96)
     fig.get_layout_engine().set(w_pad=0.1, h_pad=0.06)  # inches: labels at the ends of a colour bar stand out of it
-    if len(parts) < len(fig.axes):
-        fig.draw_without_rendering()  # once more, since a colour bar follows the shape that its map had before
     return True
 
 

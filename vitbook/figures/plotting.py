@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+import warnings
 import zlib
 from functools import lru_cache
 from html import escape
@@ -208,11 +209,16 @@ def captioned(fig, caption: str) -> None:
 
 
 def drawn(fig, alt: str) -> str:
-    """A figure as SVG, with the one for a phone inside where its layout can be changed."""
+    """A figure as SVG, with the one for a phone inside where its layout can be changed and its words leave room there."""
     svg = titled(_svg(fig), alt)
-    if round(fig.get_figwidth() / _PX) == PAGE_WIDTH and phone.lay_out(fig, PHONE_WIDTH):
-        return carrying(svg, titled(_svg(fig), alt))
-    return svg
+    if round(fig.get_figwidth() / _PX) != PAGE_WIDTH or not phone.lay_out(fig, PHONE_WIDTH):
+        return svg
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "constrained_layout not applied")
+        try:
+            return carrying(svg, titled(_svg(fig), alt))
+        except UserWarning:
+            return svg
 
 
 def _svg(fig) -> str:
