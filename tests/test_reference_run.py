@@ -38,6 +38,11 @@ def test_a_row_that_needs_no_checkpoint_is_compared(checkpoint):
     assert html.count("−0.159") == 2 and "✓ agrees" in html
 
 
+def test_learned_numbers_belong_to_no_picture(checkpoint):
+    html = shown("step3.x_class", checkpoint=checkpoint)
+    assert "Another model, so" in html and "picture" not in html and "cats" not in html
+
+
 def test_an_erratum_says_whose_number_is_right(checkpoint):
     wrong = read_ledger().where(verdict="erratum").rows[0]
     assert "erratum" in shown(wrong.entry.name, checkpoint=checkpoint)

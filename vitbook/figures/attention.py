@@ -35,17 +35,19 @@ def tokens_in(box: tuple[float, float, float, float], photo: Image.Image, checkp
     return [row * config.columns + column + 1 for row in rows for column in columns]
 
 
-def lit(photo: Image.Image, weights, config: ViTConfig, size: tuple[int, int] = (690, 460)) -> np.ndarray:
+def lit(
+    photo: Image.Image, weights, config: ViTConfig, size: tuple[int, int] = (690, 460), dim: float = 0.7
+) -> np.ndarray:
     """The photograph (height, width, 3) in which a patch is the lighter the more of it is read; weights (N+1,) of one query.
 
-    Full light is the largest weight on a patch of this row.
+    Full light is the largest weight on a patch of this row.  dim: how light the grey scene stays where nothing is read.
     """
     grid = np.asarray(weights[1:], np.float64).reshape(config.rows, config.columns)
     light = Image.fromarray(np.uint8(255 * (grid / max(grid.max(), 1e-12)) ** CURVE)).resize(size, Image.NEAREST)
     base = photo.convert("RGB").resize(size, Image.LANCZOS)
-    dim = Image.blend(Image.new("RGB", size, STAGE), base.convert("L").convert("RGB"), FADED)
+    grey = Image.blend(Image.new("RGB", size, STAGE), base.convert("L").convert("RGB"), FADED)
     share = np.asarray(light)[..., None] / 255
-    return (np.asarray(dim) * (1 - share) * 0.7 + (np.asarray(base) * 1.1 + GLOW) * share).clip(0, 255).astype("uint8")
+    return (np.asarray(grey) * (1 - share) * dim + (np.asarray(base) * 1.1 + GLOW) * share).clip(0, 255).astype("uint8")
 
 
 def frame(axis, tokens, config: ViTConfig, size, ink: str, width: float = 2.0, style="-") -> None:
@@ -60,9 +62,11 @@ def frame(axis, tokens, config: ViTConfig, size, ink: str, width: float = 2.0, s
     )
 
 
-def spotlight(axis, photo, weights, config: ViTConfig, query=None, boxes=(), size=(690, 460), title: str = "") -> None:
+def spotlight(
+    axis, photo, weights, config: ViTConfig, query=None, boxes=(), size=(690, 460), title: str = "", dim: float = 0.7
+) -> None:
     """What a query reads, as light on the photograph; the query framed in its colour, other places (lists of tokens) dashed."""
-    axis.imshow(lit(photo, weights, config, size))
+    axis.imshow(lit(photo, weights, config, size, dim))
     if query:
         frame(axis, [query], config, size, colour("query", "dark"), 2.4)
     for tokens in boxes:

@@ -29,19 +29,23 @@ def reference_run(*rows: str | tuple[str, str], checkpoint) -> None:
     read = read_ledger(checkpoint, PICTURES.default, tuple(words))
     body = "".join(_line(row, words[row.entry.name] or row.entry.quantity) for row in read)
     compared = any(row.judged and row.entry.needs != "nothing" for row in read)
-    display(HTML(f'<table class="vb-reference">{_head(checkpoint, compared)}<tbody>{body}</tbody></table>'))
+    seen = any(row.entry.needs != "weights" for row in read)  # the others show learned numbers, whatever the picture
+    display(HTML(f'<table class="vb-reference">{_head(checkpoint, compared, seen)}<tbody>{body}</tbody></table>'))
 
 
-def _head(checkpoint, compared: bool) -> str:
-    here = f"{checkpoint.name}, “{PICTURES.default}”"
+def _head(checkpoint, compared: bool, seen: bool) -> str:
+    here = f"{checkpoint.name}, “{PICTURES.default}”" if seen else checkpoint.name
+    printed = "ViT-B/16, two cats" if seen else "ViT-B/16"
     caption = (
-        "This build has the same model and picture, so its numbers are compared with the printed ones."
+        f"This build has the same model{' and picture' * seen}, so its numbers are compared with the printed ones."
         if compared
         else "Another model and another picture, so other numbers: the table shows what the same code gives here."
+        if seen
+        else "Another model, so other learned numbers."
     )
     columns = "".join(
         f'<th scope="col">{name}<small>{escape(what)}</small></th>'
-        for name, what in (("Published", "ViT-B/16, two cats"), ("Here", here))
+        for name, what in (("Published", printed), ("Here", here))
     )
     return f'<caption>{caption}</caption><thead><tr><th scope="col">What</th>{columns}</tr></thead>'
 
