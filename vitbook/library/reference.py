@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 #: Largest difference allowed at a stage, relative to the stage's largest value.  Float32 keeps about 7 digits and float64
-#: about 16; two orders are left for the noise that a dozen layers of sums gather.
+#: about 16, so two and five orders are left for the noise that a dozen layers of sums gather.
 BOUNDS = {torch.float32: 1e-5, torch.float64: 1e-11}
 
 #: Softmax turns absolute noise in a score into relative noise in a weight, and a score of 300 stands on a float32 grid with
