@@ -80,7 +80,7 @@ function placed(drawing, view, keys) {
   const { width: W, height: H } = drawing.viewBox.baseVal;
   const unit = drawing.clientWidth / W;
   const room = view.clientHeight / unit;
-  const boxes = [...drawing.children].filter((piece) => keys.includes(piece.dataset.part)).map((piece) => piece.getBBox());
+  const boxes = [...drawing.children].filter((piece) => keys.includes(piece.dataset.part)).map(frame);
   const bars = drawing.querySelector("[data-part=bars]").getBBox().y;
   if (!boxes.length) boxes.push({ x: MARGIN, y: MARGIN, width: W - 2 * MARGIN, height: bars - 2 * MARGIN });
   const [left, top] = ["x", "y"].map((side) => Math.min(...boxes.map((box) => box[side])) - MARGIN);
@@ -91,6 +91,11 @@ function placed(drawing, view, keys) {
   const x = within((left + right - W / scale) / 2, W - W / scale);
   const y = within(Math.min((top + bottom - room / scale) / 2, top), H - room / scale);
   return `translate(${-x * scale * unit}px, ${-y * scale * unit}px) scale(${scale})`;
+}
+
+// Where a piece stands; patches are cut out of the whole photograph, and a box would hold all of it.
+function frame(piece) {
+  return (piece.querySelector("svg") ? piece.querySelector(".hit") : piece).getBBox();
 }
 
 // A place from 0 to `last`; where all fits, in the middle.
