@@ -101,13 +101,13 @@ def _filters(checkpoint) -> str:
 
 
 def _heads(trace, layer: int) -> str:
-    """Where [class] looks in each head of the layer, on one scale."""
+    """Where [class] looks in each head of the layer, each on its own scale: most weights are small."""
     A = to_grid(trace.attention(layer, query=0), trace.config)[:MOST_HEADS].double().numpy()
     maps = "".join(
-        f'<img src="{weight_picture(head, float(A.max()))}" alt="what [class] reads in head {h}">'
+        f'<img src="{weight_picture(head, float(head.max()))}" alt="what [class] reads in head {h}">'
         for h, head in enumerate(A, start=1)
     )
-    caption = "what [class] reads, head by head, on one scale"
+    caption = "what [class] reads, each head on its own scale"
     return f'<figure class="heads"><div>{maps}</div><figcaption>{caption}</figcaption></figure>'
 
 

@@ -21,7 +21,7 @@ class Drawing:
     def wide(self) -> str:
         """The model on top, left to right; one layer enlarged on the right below it; the two bars."""
         p, rows = self.pieces, self._rows(64, 23)
-        at = Columns(thumb=180, bar=(222, 28), strip=(271, 54), plus=338, chip=(349, 30), z=(392, 56))
+        at = Columns(thumb=170, flat=(194, 34), bar=(240, 26), strip=(278, 50), plus=338, chip=(349, 30), z=(392, 56))
         side, bottom, c = 146, rows[-1] + 12, p.config
         top = max(rows[-1] + 9 - side, 76) + side * (1 - c.rows / max(c.rows, c.columns)) / 2
         width = side * c.columns / max(c.rows, c.columns)
@@ -37,10 +37,12 @@ class Drawing:
         return self._svg(
             720, bottom + 356, "wide",
             path(f"M468,{bottom + 6}H568L716,{bottom + 62}H152Z", "flare"),
+            path(f"M468,{bottom + 6}L156,{bottom + 64}M568,{bottom + 6}L712,{bottom + 64}", "hair"),
             p.photo(5, top, side, self._name_of_picture(5 + width / 2, top - 24, "middle")),
             p.fan(5, top, side, at.thumb - 2, rows),
             p.tokens(at, rows, z_shape=True),
-            p.stream(rows, 448, 596),
+            p.stream(rows, 448, 468),
+            p.stream(rows, 568, 596),
             p.encoder(468, 44, 100, bottom - 38),
             self._key(5, bottom + 84, 28),
             draw_layer(p, plan),
@@ -53,34 +55,41 @@ class Drawing:
     def tall(self) -> str:
         """The same from top to bottom."""
         p, rows = self.pieces, self._rows(206, 24)
-        at = Columns(thumb=32, bar=(74, 28), strip=(116, 50), plus=177, chip=(187, 32), z=(232, 68), index=28)
+        at = Columns(thumb=4, flat=(28, 38), bar=(78, 28), strip=(118, 48), plus=177, chip=(187, 32), z=(232, 68))
         encoder = rows[-1] + 78
-        layer = encoder + 72
-        row = layer + 290
+        layer = encoder + 94
+        ends = [layer + 300 + 18 * i for i in range(len(rows))]
+        row = ends[0]
         plan = LayerPlan(
-            (4, layer, 332, 236),
+            (18, layer, 320, 236),
             layer + 58,
-            (30, 186),
-            ((40, 34), (196, 34)),
-            ((82, 74), (238, 66)),
-            (168, 318),
+            (44, 196),
+            ((52, 34), (204, 34)),
+            ((94, 70), (246, 60)),
+            (176, 318),
             narrow=True,
         )
-        down = path(f"M318,{rows[1]}V{encoder - 14}", "through") + path(
-            f"M318,{rows[0]}h6V{encoder - 14}", "through class"
+        under = encoder + 58
+        down = path(f"M318,{rows[1]}V{encoder - 10}", "through") + path(
+            f"M318,{rows[0]}h6V{encoder - 10}", "through class"
+        )
+        on = path(f"M6,{under}V{ends[-1]}" + "".join(f"M6,{y}H20" for _, y in p.places(ends)[1:]), "through") + path(
+            f"M12,{under}V{row}H20", "through class"
         )
         return self._svg(
-            340, row + 202, "tall",
+            340, ends[-1] + 142, "tall",
             p.photo(4, 10, 134, self._name_of_picture(156, 24, "start")),
             self._key(156, 64, 25),
             p.tokens(at, rows),
             p.stream(rows, 300, 318), down,
+            path(f"M22,{under}H92L338,{layer + 8}H18Z", "flare"),
+            path(f"M22,{under}L18,{layer + 8}M92,{under}L336,{layer + 6}", "hair"), on,
             p.encoder(4, encoder, 322, 58, flat=True),
             draw_layer(p, plan),
-            path(f"M74,{row}H86M116,{row}H128M194,{row}H248M292,{row + 15}v21", "flow class"),
-            p.first_row(4, row, 70),
-            p.readout((86, row - 12), (128, row - 8, 66), (248, row - 15, 88, 30), (188, row + 38, 148, 42)),
-            self._bars(4, row + 100, 332),
+            path(f"M86,{row}H98M128,{row}H140M204,{row}H252M294,{row + 15}v21", "flow class"),
+            p.outcome(20, 66, ends, beside=True),
+            p.readout((98, row - 12), (140, row - 8, 64), (252, row - 15, 84, 30), (192, row + 38, 144, 42)),
+            self._bars(4, ends[-1] + 40, 332),
         )  # fmt: skip
 
     def in_words(self) -> str:
@@ -127,7 +136,13 @@ class Drawing:
             (signs, "below, above zero"),
         )
         return "".join(
-            tag("g", mark, say(20, 4.5, text, "small", "start"), transform=f"translate({x + 4},{y + pitch * i})")
+            tag(
+                "g",
+                mark,
+                say(20, 4.5, text, "small", "start"),
+                class_="key",
+                transform=f"translate({x + 4},{y + pitch * i})",
+            )
             for i, (mark, text) in enumerate(lines)
         )
 
@@ -143,7 +158,8 @@ class Drawing:
                 continue
             length = share * width
             rect = tag("rect", x=at, y=y + 12, width=length, height=22, class_=f"piece {piece.ink}")
-            fits = [words for words in (f"{piece.name} {percent(share)}", percent(share)) if 8.2 * len(words) < length]
+            said_shortly = (f"{piece.name} {percent(share)}", f"{piece.name} {100 * share:.0f} %", percent(share))
+            fits = [words for words in said_shortly if 7.6 * len(words) < length]
             text = say(at + length / 2, y + 27.5, fits[0], "in-bar") if fits else ""
             drawn.append(tag("g", rect, text, data_part=piece.part))
             said.append(f"{piece.name} {percent(share)}")

@@ -25,21 +25,21 @@ Box = tuple[float, float, float, float]  # x, y, width, height
 
 @dataclass(frozen=True)
 class Columns:
-    """Where each column of the token rows stands: (x, width) or x. index: where the patches' numbers go, if anywhere."""
+    """Where each column of the token rows stands: (x, width) or x. flat: the patches as lists of numbers."""
 
     thumb: float
+    flat: tuple[float, float]
     bar: tuple[float, float]
     strip: tuple[float, float]
     plus: float
     chip: tuple[float, float]
     z: tuple[float, float]
-    index: float | None = None
 
     @property
     def middles(self) -> dict[str, float]:
         """The middle of each column."""
         return {"thumb": self.thumb + 9} | {
-            name: x + width / 2 for name in ("bar", "strip", "chip", "z") for x, width in [getattr(self, name)]
+            name: x + width / 2 for name in ("flat", "bar", "strip", "chip", "z") for x, width in [getattr(self, name)]
         }
 
 
@@ -132,22 +132,23 @@ class Pieces:
 
     def _flow(self, at: Columns, rows) -> str:
         (bar, bar_width), (strip, strip_width), (chip, chip_width) = at.bar, at.strip, at.chip
-        places, start = self.places(rows), at.thumb + 20
-        through_E = "".join(f"M{start},{y}H{bar}M{bar + bar_width},{y}H{strip}" for _, y in places[1:])
+        places, start, numbers = self.places(rows), at.thumb + 20, sum(at.flat)
+        through_E = "".join(
+            f"M{start},{y}H{at.flat[0]}M{numbers},{y}H{bar}M{bar + bar_width},{y}H{strip}" for _, y in places[1:]
+        )
         to_z = "".join(f"M{strip + strip_width},{y}H{chip}M{chip + chip_width},{y}H{at.z[0]}" for _, y in places)
         return path(through_E + to_z, "flow") + path(f"M{start},{rows[0]}H{strip}", "flow class", data_part="x_class")
 
     def _patches(self, at: Columns, rows, low: float) -> str:
-        patches, mid = self.places(rows)[1:], at.middles["thumb"]
+        patches, (x, width), right = self.places(rows)[1:], at.flat, sum(at.flat)
+        mid = (at.thumb + right) / 2
         drawn = "".join(self.patch(t, at.thumb, y - 9, 18) for t, y in patches)
-        if at.index is not None:
-            drawn += "".join(say(at.index, y + 4, str(t - 1), "small", "end") for t, y in patches)
+        drawn += self.strips(self.trace.x_p, patches, x, width, first_token=1)
         words = say(mid, low, in_svg("x_p"), "letter picture") + say(
             mid, low + 17, self.parts["x_p"].shape_text, "small"
         )
-        return self.part(
-            "x_p", (at.thumb - 4, rows[1] - 13, 26, rows[-1] - rows[1] + 26), drawn, self.dots(mid, rows), words
-        )
+        hit = (at.thumb - 4, rows[1] - 13, right - at.thumb + 7, rows[-1] - rows[1] + 26)
+        return self.part("x_p", hit, drawn, self.dots(at.middles["thumb"], rows), words)
 
     def _projection(self, at: Columns, rows) -> str:
         (x, width), mid, top, height = at.bar, at.middles["bar"], rows[1] - 12, rows[-1] - rows[1] + 24
@@ -163,7 +164,9 @@ class Pieces:
         mid, (x, width) = at.middles["thumb"], at.strip
         strip = self.strips(self.parts["x_class"].tensor, [(0, y)], x, width)
         hit = (at.thumb - 5, y - 13, x + width - at.thumb + 8, 25)
-        return self.part("x_class", hit, star(mid, y), say(mid, y - 24, in_svg("x_class"), "letter class"), strip)
+        return self.part(
+            "x_class", hit, star(mid, y), say(max(mid, 25), y - 24, in_svg("x_class"), "letter class"), strip
+        )
 
     def _embeddings(self, at: Columns, rows, low: float) -> str:
         (x, width), mid = at.strip, at.middles["strip"]
@@ -241,20 +244,21 @@ class Pieces:
         words = "".join(say(at, y + down, text, kind, "start" if flat else "middle") for at, down, text, kind in lines)
         return self.part("encoder", (x - 2, y - 12, width + 14, height + 14), sheets, words)
 
-    def outcome(self, x: float, width: float, rows: Sequence[float]) -> str:
-        """What leaves the last layer: row 0 in full, the rest faint, since nothing reads them."""
+    def outcome(self, x: float, width: float, rows: Sequence[float], beside: bool = False) -> str:
+        """What leaves the last layer: row 0 in full, the rest faint, since nothing reads them.
+
+        beside: say so beside the rows, not below them.
+        """
         z, places, mid, part = self.trace.z[-1], self.places(rows), x + width / 2, self.parts["z_L"]
         words = say(mid, rows[0] - 40, in_svg(part.letter), "letter") + say(mid, rows[0] - 24, part.shape_text, "small")
-        words += say(mid, rows[-1] + 29, "not read", "small")
-        faint = tag("g", self.strips(z, places[1:], x, width), class_="faint")
+        if beside:
+            words += say(x + width + 10, rows[-1] - 20, "not read:", "small", "start")
+            words += say(x + width + 10, rows[-1] - 3, f"the {self.config.N} patch tokens", "small", "start")
+        else:
+            words += say(mid, rows[-1] + 29, "not read", "small")
+        faint = tag("g", self.strips(z, places[1:], x, width), self.dots(mid, rows), class_="faint")
         hit = (x - 3, rows[0] - 13, width + 6, rows[-1] - rows[0] + 26)
         return self.part("z_L", hit, self.strips(z, places[:1], x, width), faint, words)
-
-    def first_row(self, x: float, y: float, width: float) -> str:
-        """Only row 0 of what leaves the last layer, with its name above."""
-        part = self.parts["z_L"]
-        name = say(x + width / 2, y - 18, f"{in_svg(part.letter)}, row 0")
-        return self.part("z_L", (x - 2, y - 36, width + 4, 50), self.strips(self.trace.z[-1], [(0, y)], x, width), name)
 
     def readout(self, norm: tuple[float, float], y_strip: tuple[float, float, float], head: Box, answer: Box) -> str:
         """Eq. 4, the head and the class; dashed where the checkpoint has no head."""

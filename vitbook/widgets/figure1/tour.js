@@ -1,6 +1,6 @@
 // The tour of Figure 1: sections of text pass below the drawing, which stays in sight and shows the parts they speak of.
 // Which section speaks of which parts stands in data-tour; without this script the text follows the whole drawing.
-const LARGEST = { wide: 1.6, tall: 1.2 }; // how much the drawing grows at most
+const LARGEST = 1.6; // how much the wide drawing grows at most; the tall one keeps its size, so that its words stay legible
 const ABOVE_THE_LINE = "10000% 0px -32% 0px"; // the last section that begins above a line, two thirds down the window, is being read
 const MARGIN = 12; // around the parts, in the drawing's units
 
@@ -18,6 +18,9 @@ export function tour(root) {
       drawing.classList.toggle("toured", "on" in root.dataset && keys.length > 0);
       for (const piece of drawing.children) piece.classList.toggle("lit", keys.includes(piece.dataset.part));
     }
+    // a phone sees the whole as the small wide drawing first, without its small words
+    if ("on" in root.dataset && !keys.length) root.dataset.overview = "yes";
+    else delete root.dataset.overview;
     const drawing = drawings.find((each) => each.getClientRects().length);
     if (drawing) drawing.style.transform = "on" in root.dataset ? placed(drawing, view, keys) : "";
   };
@@ -77,18 +80,22 @@ function placed(drawing, view, keys) {
   const { width: W, height: H } = drawing.viewBox.baseVal;
   const unit = drawing.clientWidth / W;
   const room = view.clientHeight / unit;
-  const boxes = [...drawing.children].filter((piece) => keys.includes(piece.dataset.part)).map((piece) => piece.getBBox());
+  const boxes = [...drawing.children].filter((piece) => keys.includes(piece.dataset.part)).map(frame);
   const bars = drawing.querySelector("[data-part=bars]").getBBox().y;
-  if (!boxes.length) boxes.push({ x: MARGIN, y: 0, width: W - 2 * MARGIN, height: bars - MARGIN });
+  if (!boxes.length) boxes.push({ x: MARGIN, y: MARGIN, width: W - 2 * MARGIN, height: bars - 2 * MARGIN });
   const [left, top] = ["x", "y"].map((side) => Math.min(...boxes.map((box) => box[side])) - MARGIN);
   const right = Math.max(...boxes.map((box) => box.x + box.width)) + MARGIN;
   const bottom = Math.max(...boxes.map((box) => box.y + box.height)) + MARGIN;
   const tall = drawing.classList.contains("vb-f1-tall");
-  const fitting = Math.min(W / (right - left), room / (bottom - top), tall ? LARGEST.tall : LARGEST.wide);
-  const scale = tall ? Math.max(fitting, 1) : fitting; // words stay legible
+  const scale = tall ? 1 : Math.min(W / (right - left), room / (bottom - top), LARGEST);
   const x = within((left + right - W / scale) / 2, W - W / scale);
   const y = within(Math.min((top + bottom - room / scale) / 2, top), H - room / scale);
   return `translate(${-x * scale * unit}px, ${-y * scale * unit}px) scale(${scale})`;
+}
+
+// Where a piece stands; patches are cut out of the whole photograph, and a box would hold all of it.
+function frame(piece) {
+  return (piece.querySelector("svg") ? piece.querySelector(".hit") : piece).getBBox();
 }
 
 // A place from 0 to `last`; where all fits, in the middle.
