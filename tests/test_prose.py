@@ -50,7 +50,7 @@ IN_CHAPTER = {
         "0.1587": "GELU(-1), a value of the function",
         "0.17": "its minimum",
         "0.044715": "the coefficient in the definition of the tanh form",
-        "95": "the share that the last figure asks for",
+        "25": "the squares that a small picture is cut into",
     },
     "exercises": {
         "0.044715": "the coefficient that the task names",
