@@ -63,8 +63,7 @@ IN_CHAPTER = {
     ),
     "looking_at_heads": {
         "128": "published: the pictures that the paper's figure averages over",
-        "3.17": "the answer of an exercise, log2 of 9",
-        "1.07": "the answer of an exercise",
+        "11": "the answer of an exercise, 11/16",
     },
     "numerics": {
         "0.044715": "the coefficient in the definition of the tanh form",

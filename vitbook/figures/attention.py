@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.patches import Rectangle
-from PIL import Image
+from PIL import Image, ImageFilter
 
 from vitbook.config import ViTConfig
 from vitbook.figures.palette import colour
@@ -48,6 +48,18 @@ def lit(
     grey = Image.blend(Image.new("RGB", size, STAGE), base.convert("L").convert("RGB"), FADED)
     share = np.asarray(light)[..., None] / 255
     return (np.asarray(grey) * (1 - share) * dim + (np.asarray(base) * 1.1 + GLOW) * share).clip(0, 255).astype("uint8")
+
+
+def as_figure_6(weights, config: ViTConfig) -> np.ndarray:
+    """The mask (H, W) from 0 to 1 that the paper's authors lay on a photograph in Figures 6 and 14; weights (N+1,) of one query.
+
+    Their recipe (google-research/vision_transformer, issue 27): the largest weight is set to 1, the grid is enlarged with the
+    Lanczos filter, rounded to grey levels, blurred with a radius of P pixels, and stretched from 0 to 1.
+    """
+    grid = np.asarray(weights[1:], np.float32).reshape(config.rows, config.columns)
+    mask = Image.fromarray(grid / grid.max() * 255).resize((config.W, config.H), Image.LANCZOS).convert("L")
+    mask = np.asarray(mask.filter(ImageFilter.GaussianBlur(config.P)), np.float64)
+    return (mask - mask.min()) / max(mask.max() - mask.min(), 1)
 
 
 def frame(axis, tokens, config: ViTConfig, size, ink: str, width: float = 2.0, style="-") -> None:
