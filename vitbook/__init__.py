@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-__version__ = "2.0.0"
+__version__ = "2.1.0"
 
 _ROOMS = {
     "config": ("VARIANTS", "ViTConfig"),
