@@ -64,6 +64,10 @@ IN_CHAPTER = {
     "looking_at_heads": {
         "128": "published: the pictures that the paper's figure averages over",
         "11": "the answer of an exercise, 11/16",
+        "0.5": "two maps of three patches, invented",
+        "0.3": "the same",
+        "0.2": "the same",
+        "80": "what the two invented maps have in common",
     },
     "numerics": {
         "0.044715": "the coefficient in the definition of the tanh form",
