@@ -175,6 +175,7 @@ def setup(app: Sphinx) -> dict:
     maths.setup(app)
     for sheet in ("palette.css", text_font.SHEET):
         app.add_css_file(sheet, priority=600)
+    app.add_js_file(None, body=text_font.ASK)
     app.add_transform(NumberEquations)
     app.add_transform(DressFigures)
     return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

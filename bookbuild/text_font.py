@@ -16,6 +16,8 @@ from vitbook.figures import plotting
 SHEET = "text.css"
 #: Weight -> file.  What is bold anywhere (600 and more) takes the second; italics are slanted by the browser.
 FILES = {"100 549": "Inter-Regular.ttf", "550 900": "Inter-SemiBold.ttf"}
+#: A browser would unpack even a font that it holds only when it meets the first letter, and lay that line out twice.
+ASK = "; ".join(f"document.fonts.load('{weight} 1em \"Inter\"')" for weight in (400, 600))
 FEATURES = ["kern", "mark", "mkmk", "tnum"]  # the last: figures of one width, for tables
 FOLDER = Path(plotting.__file__).with_name("fonts")
 

@@ -210,11 +210,15 @@ def test_a_widget_works_without_a_kernel_and_by_keyboard(sample_root, visit):
 def test_the_sample_on_a_phone(sample_site, serve, visit):
     page = visit(page_url(serve(sample_site), "book/style"), width=375, height=800).page
     assert page.evaluate(STICKS_OUT) == []
-    shown = page.evaluate("() => document.querySelector('.vb-only-light').getBoundingClientRect().width")
-    assert shown >= 600, "a figure's letters stay above 11 px because it keeps its width and its frame scrolls"
-    frame = page.locator(".vb-frame").first
-    scrolls = "e => e.scrollWidth > e.clientWidth && e.tabIndex === 0"  # by keyboard too
-    page.wait_for_function(scrolls, arg=frame.element_handle())
+    shown = page.evaluate(
+        "() => [...document.querySelectorAll('.vb-figure')].map(e => e.getBoundingClientRect().width).filter(Boolean)"
+    )
+    assert shown and all(300 <= width <= 480 or width >= 600 for width in shown), (
+        "a figure's letters stay above 11 px: it is the one for phones, or keeps its width and its frame scrolls"
+    )
+    # What is wider than its frame scrolls there, by keyboard too.
+    scrolls = "() => [...document.querySelectorAll('.vb-frame')].every(e => e.scrollWidth <= e.clientWidth || e.tabIndex === 0)"
+    page.wait_for_function(scrolls)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -428,7 +428,8 @@ widgets.figure_1(checkpoint)
 ```
 
 ```{code-cell} ipython3
-drawn, axis = figures.canvas(height=100)
+drawn, axis = figures.canvas(height=200)
+axis.set(ylim=(-1, 5))
 for row, (name, p) in enumerate(checkpoint.top(trace.logits, 5)):
     axis.text(0, row, figures.plotting.literal(name, 40))
 figures.show(drawn, f"The most probable classes: {checkpoint.top(trace.logits, 2)}")

@@ -61,7 +61,7 @@ def calls(checkpoint) -> dict[str, tuple[Callable, dict, tuple[type, ...]]]:
         "agree": (vitbook.agree, {"ours": x, "theirs": x, "stage": "x"}, (ValueError, AssertionError)),
         "preprocess": (vitbook.preprocess, {"picture": "chelsea", "checkpoint": checkpoint}, (PictureError, ValueError)),
         "load_picture": (vitbook.load_picture, {"source": "chelsea"}, (PictureError,)),
-        "load_checkpoint": (vitbook.load_checkpoint, {"source": "./a", "allow_pickle": False, "rounded": False}, (CheckpointError,)),
+        "load_checkpoint": (vitbook.load_checkpoint, {"source": "./a", "allow_pickle": False, "unrounded": False}, (CheckpointError,)),
         "count_parameters": (vitbook.count_parameters, {"config": config, "classes": 7, "pre_logits": False}, (TypeError, ValueError)),
         "published": (vitbook.published, {"name": "table1.base.parameters"}, (KeyError,)),
         "read_ledger": (vitbook.read_ledger, {"checkpoint": None, "picture": None}, (PictureError, ValueError)),
