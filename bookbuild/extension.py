@@ -132,14 +132,15 @@ class DressFigures(SphinxTransform):
         frame = nodes.container(classes=["vb-frame"])
         image.replace_self(frame)
         for place, svg in drawings.items():
+            size = size_of(ElementTree.fromstring(svg))
             for theme, dyed in (("light", svg), ("dark", palette.darkened(svg))):
                 name = ".".join(["", *filter(None, (place, theme)), "svg"])
                 drawn.with_suffix(name).write_text(dyed, encoding="utf-8")
-                frame += self.twin(image, name, f"vb-only-{theme}", *([f"vb-on-{place}"] if place else []))
-                frame[-1].attributes.update(size_of(ElementTree.fromstring(svg)))
+                frame += self.twin(image, name, size, f"vb-only-{theme}", *([f"vb-on-{place}"] if place else []))
 
-    def twin(self, image: nodes.image, name: str, *classes: str) -> nodes.image:
+    def twin(self, image: nodes.image, name: str, size: dict[str, str], *classes: str) -> nodes.image:
         twin = image.deepcopy()
+        twin.attributes.update(size)
         twin["uri"] = image["uri"].removesuffix(".svg") + name
         twin["classes"] = [*image["classes"], "vb-figure", *classes]
         twin["loading"] = "lazy"  # so that a twin that is not shown is not loaded

@@ -94,6 +94,12 @@ def bare(axis) -> None:
     axis.spines[:].set_visible(False)
 
 
+def square(axis, title: str = "") -> None:
+    """No ticks and no border, and cells that stay square: for pictures and maps."""
+    bare(axis)
+    axis.set(aspect="equal", title=title)
+
+
 def thumbnails(photo: Image.Image, checkpoint) -> np.ndarray:
     """(N, P, P, 3) uint8: the patches as the model sees them, before they become numbers."""
     config = checkpoint.config

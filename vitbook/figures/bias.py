@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from vitbook.figures.embedding import bare
+from vitbook.figures.attention import square
 from vitbook.figures.palette import colour
 from vitbook.figures.plotting import canvas, finish, label_ends
 
@@ -78,7 +78,7 @@ def touched_tokens(counts: Mapping[str, np.ndarray]):
         shown = np.maximum(values / top, 1e-6)
         mesh = axis.pcolormesh(shown, cmap=attention_map(), norm=LogNorm(1e-6, 1))
         axis.invert_yaxis()
-        bare(axis, words)
+        square(axis, words)
         axis.title.set_fontsize(11)
         axis.spines[:].set(visible=True, color=colour("line"))  # where nothing changed, the map still has an edge
     figure.colorbar(mesh, ax=np.atleast_1d(axes).ravel().tolist(), shrink=0.8, label="change, relative")

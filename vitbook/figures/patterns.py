@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.colors import Normalize, to_rgb
 from matplotlib.patches import Rectangle
 
-from vitbook.figures.embedding import bare
+from vitbook.figures.attention import square
 from vitbook.figures.palette import colour
 from vitbook.figures.plotting import attention_map, canvas, diverging_map, finish, label_ends
 from vitbook.patches import describe, place_of
@@ -78,7 +78,7 @@ def region_on_picture(axis, pixels: np.ndarray, region: np.ndarray, query: tuple
     alpha = np.repeat(np.repeat(np.where(region, 255, 38), -(-height // rows), 0), -(-width // columns), 1)
     faded = np.dstack([pixels, alpha[:height, :width].astype(np.uint8)])
     axis.imshow(faded, extent=(0, columns, rows, 0))
-    bare(axis)
+    square(axis)
     for ink, line in (("ground", 3.5), ("query", 2)):
         axis.add_patch(Rectangle(query[::-1], 1, 1, fill=False, edgecolor=colour(ink), linewidth=line, clip_on=False))
 
@@ -88,7 +88,7 @@ def mask_picture(axis, mask: np.ndarray, query: int | None = None, ink: str = "k
     picture = np.zeros((*mask.shape, 4))
     picture[..., :3], picture[..., 3] = to_rgb(colour(ink)), mask
     axis.imshow(picture, interpolation="nearest" if len(mask) < 80 else "antialiased", interpolation_stage="rgba")
-    bare(axis)
+    square(axis)
     axis.add_patch(
         Rectangle(
             (-0.5, -0.5), len(mask), len(mask), fill=False, edgecolor=colour("line"), linewidth=0.8, clip_on=False
@@ -151,7 +151,7 @@ def maps_in_a_row(maps: Mapping[str, np.ndarray], alt: str, columns: int = 4, ce
         axis.axis("on")
         mesh = axis.pcolormesh(np.asarray(values), cmap=attention_map(), norm=Normalize(0, top))
         axis.invert_yaxis()
-        bare(axis)
+        square(axis)
         axis.spines[:].set(visible=True, color=colour("line"))  # a map of zeros still has an edge
         axis.set_title(words, fontsize=SMALL)
         if centre:
@@ -204,7 +204,7 @@ def pictures_in_a_row(pictures: Mapping[str, np.ndarray], alt: str, height: int 
             axis.invert_yaxis()
         else:
             axis.imshow(values, interpolation="nearest")
-        bare(axis)
+        square(axis)
         axis.set_title(words, fontsize=SMALL)
     return finish(figure, alt)
 

@@ -43,9 +43,9 @@ def lay_out(fig, width: float) -> bool:
 
 def _stack(fig, parts, columns: int, old_height: float, width: float) -> float:
     """All parts below each other, in reading order; the new height in px."""
-    heights = [_height(axis, old_height, width, columns) for axis in parts]
     from matplotlib.gridspec import GridSpec
 
+    heights = [_height(axis, old_height, width, columns) for axis in parts]
     grid = GridSpec(len(parts), 1, figure=fig, height_ratios=heights)
     for axis, place in zip(parts, grid, strict=True):
         axis.set_subplotspec(place)
@@ -70,16 +70,15 @@ def _shorter_rows(fig, parts, rows: int, columns: int, old_height: float, width:
     """
     from matplotlib.gridspec import GridSpec
 
-    turns = 1 if columns == 3 else math.ceil(columns / IN_A_ROW)
-    short = 2 if columns == 3 else math.ceil(columns / turns)
-    all_rows = math.ceil(rows * columns / short) if columns == 3 else rows * turns
+    in_reading_order = columns == 3
+    short = 2 if in_reading_order else math.ceil(columns / math.ceil(columns / IN_A_ROW))
+    all_rows = math.ceil(rows * columns / short) if in_reading_order else rows * math.ceil(columns / short)
     grid = GridSpec(all_rows, short, figure=fig)
     for axis in parts:
-        row, column = divmod(axis.get_subplotspec().num1, columns)
-        place = (
-            divmod(row * columns + column, short) if columns == 3 else ((column // short) * rows + row, column % short)
-        )
-        axis.set_subplotspec(grid[place])
+        number = axis.get_subplotspec().num1
+        row, column = divmod(number, columns)
+        turn, place = divmod(number if in_reading_order else column, short)
+        axis.set_subplotspec(grid[turn if in_reading_order else turn * rows + row, place])
     return short, all_rows * max(_height(axis, old_height / rows, width / short, columns) for axis in parts)
 
 

@@ -203,7 +203,7 @@ def captioned(fig, caption: str) -> None:
     drawing = finish(fig, caption)
     display(drawing)
     text = escape(caption, quote=False)
-    if beside and carried(drawing.svg)[1]:  # what is left on the page is above on a phone
+    if beside and _CARRIED.search(drawing.svg):  # what is left on the page is above on a phone
         text = _SIDE.sub(lambda found: _SIDES[found[0]], text)
     display(HTML(f'<p class="vb-caption">{text}</p>'))
 
