@@ -13,7 +13,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import shutil
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -26,7 +25,7 @@ from vitbook.library.checkpoints import Checkpoint, load_checkpoint
 from vitbook.model import run
 from vitbook.pictures import PICTURES, load_picture
 from vitbook.pixels import preprocess, seen
-from vitbook.widgets.explorer.atlas import fingerprint
+from vitbook.widgets.explorer.atlas import fingerprint, in_book, write_whole
 
 FOLDER = Path("book/assets/model")  # served as _static/model
 CHUNK = 1_200_000  # bytes of weights in a file, where no single matrix is larger: a page takes in one without a pause
@@ -152,9 +151,7 @@ def write_model(checkpoint: Checkpoint, folder: Path = FOLDER) -> Path | None:
     for name, data in wanted.items():
         place = home / name
         if not place.is_file() or place.read_bytes() != data:
-            part = place.with_suffix(".part")
-            part.write_bytes(data)
-            os.replace(part, place)  # all of it under this name, or nothing
+            write_whole(place, data)
     for entry in home.iterdir():
         if entry.name not in wanted:
             entry.unlink()
@@ -171,9 +168,7 @@ def main(checkpoint=None, folder: Path | None = None) -> int:
 
     checkpoint: what `load_checkpoint` takes.  Raises ValueError where there is no book to write for.
     """
-    folder = FOLDER if folder is None else Path(folder)
-    if not folder.parent.is_dir():
-        raise ValueError(f"there is no folder {folder.parent} here; run this in the folder of the book")
+    folder = in_book(FOLDER if folder is None else Path(folder))
     checkpoint = load_checkpoint(checkpoint)
     home = write_model(checkpoint, folder)
     if home is None:

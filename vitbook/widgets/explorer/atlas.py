@@ -125,14 +125,14 @@ def _write_picture(card: dict, checkpoint, place: Path) -> int:
     photo, made = photograph(picture), 0
     place.mkdir(parents=True, exist_ok=True)
     if _bytes(place / "picture.webp") != photo:
-        _write(place / "picture.webp", photo)
+        write_whole(place / "picture.webp", photo)
         made += 1
     layers = [l for l in range(checkpoint.config.L + 1) if not _is_complete(place, l)]
     trace = run(checkpoint, preprocess(picture, checkpoint)) if layers else None
     for layer in layers:
         files = scripts(f"{place.parent.name}/{place.name}/{layer}", layer_bytes(trace, layer))
         for ending in sorted(files, key=len, reverse=True):  # '.js' last: where it is, the others are
-            _write(place / f"{layer}{ending}", files[ending].encode("ascii"))
+            write_whole(place / f"{layer}{ending}", files[ending].encode("ascii"))
             made += 1
     return made
 
@@ -161,7 +161,14 @@ def _bytes(path: Path) -> bytes:
     return path.read_bytes() if path.is_file() else b""
 
 
-def _write(path: Path, data: bytes) -> None:
+def in_book(folder: Path) -> Path:
+    """`folder`, where the book has a place for it.  Raises ValueError where there is no book to write for."""
+    if not folder.parent.is_dir():
+        raise ValueError(f"there is no folder {folder.parent} here; run this in the folder of the book")
+    return folder
+
+
+def write_whole(path: Path, data: bytes) -> None:
     """All of the bytes under this name, or nothing: a build that is killed leaves no half-written file to be used."""
     with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as part:
         try:
@@ -192,9 +199,7 @@ def main(checkpoint=None, folder: Path | None = None) -> int:
 
     checkpoint: what `load_checkpoint` takes.  Raises ValueError where there is no book to write for.
     """
-    folder = FOLDER if folder is None else Path(folder)
-    if not folder.parent.is_dir():
-        raise ValueError(f"there is no folder {folder.parent} here; run this in the folder of the book")
+    folder = in_book(FOLDER if folder is None else Path(folder))
     checkpoint = load_checkpoint(checkpoint)
     print(f"The atlas of {checkpoint.name}:")
     home = write_atlas(checkpoint, folder=folder)
