@@ -226,7 +226,8 @@ def in_a_book(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("book")
     cell = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "from test_in_page import model_in_page, tiny\nmodel_in_page(tiny())"
+        "import torch\nfrom tiny import checkpoint_of, random_weights\nfrom vitbook.widgets import model_in_page\n"
+        "model_in_page(checkpoint_of(random_weights().to(torch.float32)))"
     )
     header = "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n# A page\n"
     small_book(folder, {"model": f"{header}```{{code-cell}} ipython3\n{cell}\n```\n"})
