@@ -8,7 +8,6 @@ _ROOMS = {
     "calculator.widget": ("Calculator",),
     "explorer.tour": ("explorer_links",),
     "figure1.widget": ("figure_1",),
-    "in_page.widget": ("model_in_page",),
     "ledger.widget": ("ledger_table",),
     "patterns.widget": ("PatternWidget",),
     "pickers.widget": ("patch_picker", "position_picker"),

@@ -9,6 +9,7 @@ const clamp = (value, low, high) => Math.min(Math.max(Math.round(value) || low, 
 export class Choices {
   constructor(model) {
     this.model = model;
+    this.own = []; // cards of the reader's own pictures, where no kernel keeps them
   }
 
   get(key) {
@@ -24,8 +25,28 @@ export class Choices {
     return { ...sizes, N: sizes.rows * sizes.columns };
   }
 
+  /** The book's pictures, then the reader's own. */
   get cards() {
-    return this.get("pictures");
+    return [...this.get("pictures"), ...this.own];
+  }
+
+  get card() {
+    return this.cards[this.get("picture")];
+  }
+
+  /** Lists a picture of the reader's and shows it. */
+  add(card) {
+    this.own.push(card);
+    this.set({ picture: this.cards.length - 1 });
+  }
+
+  /** Takes a picture of the reader's off the list; what it was compared with goes too. */
+  remove(card) {
+    const at = this.cards.indexOf(card);
+    this.own = this.own.filter((each) => each !== card);
+    const { picture } = this.now;
+    const changes = this.get("against").picture >= at ? { against: {} } : {};
+    this.set({ ...changes, picture: picture > at ? picture - 1 : picture === at ? Math.min(at, this.cards.length - 1) : picture });
   }
 
   get now() {

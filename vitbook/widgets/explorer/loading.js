@@ -1,4 +1,4 @@
-// The first thing a reader sees: what it is, how large it is, a button; then how far it has come, and a way to stop.
+// The model on its way into the page: how large it is, a button; then how far it has come, and a way to stop; then its self-test.
 import { button } from "../kit/controls.js";
 import { make } from "../kit/dom.js";
 
@@ -6,11 +6,11 @@ const megabytes = (bytes) => `${(bytes / 1e6).toFixed(0)} MB`;
 
 /** load({progress, signal}) is a promise; `ready` is called when it has come true. */
 export function loadingBox({ bytes, load, ready }) {
-  const words = make("p", { class: "vbp-words", "aria-live": "polite" });
+  const words = make("p", { class: "vbx-loadwords", "aria-live": "polite" });
   const bar = make("progress", { max: 1, value: 0, ariaLabel: "Loaded so far" });
   const go = button(`Load the model (${megabytes(bytes)})`);
   const halt = button("Stop");
-  const element = make("div", { class: "vbp-load" }, words, bar, make("div", { class: "vbp-buttons" }, go, halt));
+  const element = make("div", { class: "vbx-load" }, words, bar, make("div", { class: "vbx-tools" }, go, halt));
   let stop = null;
   const resting = (text) => {
     words.textContent = text;
@@ -39,8 +39,20 @@ export function loadingBox({ bytes, load, ready }) {
   go.addEventListener("click", start);
   halt.addEventListener("click", () => stop.abort());
   resting(
-    `The model of this book can run here, in your browser, on a picture of yours. Its weights are ${megabytes(bytes)}, loaded once. ` +
+    `For a picture of yours the model itself has to run here, in your browser. Its weights are ${megabytes(bytes)}, loaded once. ` +
       "Your picture stays on your device.",
   );
   return element;
+}
+
+const CLOSE = 1e-4; // as far as rounding alone may carry a weight
+
+/** What the self-test found, in words. */
+export function verdict(test, kernel) {
+  if (!test) return "The self-test is missing from this copy of the book; build it again.";
+  const { A, running, title } = test;
+  const slow = kernel === "javascript" ? " This browser lacks WebAssembly with SIMD, so a run takes several times as long as elsewhere." : "";
+  const compared = `On “${title}” it took ${(running / 1000).toFixed(1)} s, and the weights of attention that were compared`;
+  if (A <= CLOSE) return `Checked in your browser. ${compared} are those that Python computed, to ${A.toFixed(7)}.${slow}`;
+  return `Do not trust what you see here. ${compared} differ from those that Python computed by up to ${A.toFixed(4)}.${slow}`;
 }
