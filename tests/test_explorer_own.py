@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from edited import edited_run
 from PIL import Image
 from test_browser import STICKS_OUT, violations
 from test_explorer_browser import STATE
@@ -292,3 +293,90 @@ def test_what_goes_wrong_is_said_in_words(visit, serve, tmp_path):
     give(page, ("mine.png", picture_file()))
     page.wait_for_function("window.sent")
     assert page.evaluate("sent") == ["mine.png", len(picture_file())]
+
+
+def changed(page) -> None:
+    """Wait until what is told of y is about what is changed now."""
+    page.wait_for_function(
+        """() => { const { told } = document.querySelector('section[aria-label="Change the model"]').dataset;
+          const list = document.querySelectorAll('.vbx-changed li').length;
+          return !document.querySelector('.vbx-waiting') && (list ? told && told !== window.toldBefore : true); }"""
+    )
+    page.evaluate(
+        """() => { window.toldBefore = document.querySelector('section[aria-label="Change the model"]').dataset.told; }"""
+    )
+
+
+def test_the_model_is_changed_by_hand(visit, serve, tmp_path):
+    """Maps and y of changed runs are those of the same changes in Python; two at once, undone, and as a difference."""
+    path = write_page(tmp_path, tiny(), layer=2, head=2, query=3)
+    page = visit.blank(760, 900)
+    page.goto(path.as_uri())
+    page.get_by_role("button", name="Change the model").click()
+    page.get_by_role("button", name="Load the model").click()
+    page.get_by_role("button", name="Hide patch").wait_for()
+    weights, x = tiny().weights, preprocess("chelsea", tiny())
+    untouched = run(tiny(), x)
+    panel = page.get_by_role("region", name="Change the model")
+
+    def same(edit: dict, place=None) -> None:
+        changed(page)
+        A, y, _ = edited_run(weights, x, edit)
+        expected = A[1, 1].numpy() if place is None else A[1, 1].numpy()[np.ix_(place, place)]
+        np.testing.assert_allclose(numbers(page), expected[3], atol=1e-4)
+        cosine = torch.cosine_similarity(y, untouched.y, dim=0).item()
+        told = panel.locator("dd").first.inner_text()
+        assert float(told.rpartition(": ")[2]) == pytest.approx(cosine, abs=2e-4)
+
+    def press(name: str) -> None:
+        panel.get_by_role("button", name=name, exact=True).click()
+
+    press(f"Hide {describe(3, tiny().config)}")
+    same({"hide": [3]})
+    press("Switch off head 2 of layer 2")
+    same({"hide": [3], "heads": [[2, 2]]})
+    press(f"Undo: {describe(3, tiny().config)} hidden")
+    press("Switch off the MLP of layer 2")
+    same({"heads": [[2, 2]], "mlp": [2]})
+    press("Reset")
+    changed(page)
+    np.testing.assert_allclose(numbers(page), untouched.attention(2, 2)[3], atol=1e-5)
+    for name, edit in (("LayerNorm after the sum", {"norm": "after"}), ("No residual", {"residual": False})):
+        press(name)
+        same(edit)
+        press(name)
+    press("Softmax over the wrong axis")
+    press("No root under the scores")
+    same({"axis": "queries", "root": False})
+    press("changed − untouched")
+    until(page, "A: ")
+    A, _, _ = edited_run(weights, x, {"axis": "queries", "root": False})
+    np.testing.assert_allclose(numbers(page), (A[1] - untouched.attention(2))[1, 3], atol=1e-4)
+    press("changed")
+    press("Reset")
+
+    press("Shuffle the patches")
+    changed(page)
+    order = page.evaluate(
+        """() => JSON.parse(document.querySelector('section[aria-label="Change the model"]').dataset.told)[1].order"""
+    )
+    place = [0, *(1 + np.argsort(order))]  # where the token of each patch stood
+    page.evaluate("window.toldBefore = ''")
+    same({"order": order}, place)
+    press("Take the positions away")
+    same({"order": order, "positions": False}, place)
+    assert panel.locator("dd").nth(1).inner_text().endswith(": 1.0000"), "without positions the order is nothing to y"
+    assert panel.locator(".vbx-order").is_visible()
+    assert violations(page) == [] and page.evaluate(STICKS_OUT) == []
+
+
+def test_a_chapter_may_show_some_of_the_changes():
+    from vitbook.widgets import shuffle
+
+    explorer = shuffle(tiny(), layer=2)
+    assert explorer._view.change == ["order", "positions"] and sorted(explorer._view.order) == list(range(12))
+    assert AttentionExplorer(tiny())._view.change == [] == AttentionExplorer(tiny())._view.order
+    several = AttentionExplorer(tiny(), change=["mistakes", "positions", "shuffle"])._view.change
+    assert several == ["norm", "residual", "axis", "root", "positions", "order"]
+    with pytest.raises(ValueError, match="change must be one of hide"):
+        AttentionExplorer(tiny(), change="everything")

@@ -6,6 +6,7 @@ from importlib import import_module
 
 _ROOMS = {
     "calculator.widget": ("Calculator",),
+    "explorer.shuffle": ("shuffle",),
     "explorer.tour": ("explorer_links",),
     "figure1.widget": ("figure_1",),
     "ledger.widget": ("ledger_table",),

@@ -1,5 +1,6 @@
 // The model at work beside the page, so that the page answers while it computes. A question is a message {id, what, ...data};
 // its answer is {id, answer}, or {id, problem} with words for the reader.
+import { bytesOfText } from "./bytes.js";
 import { decode } from "./decoding.js";
 import { editor } from "./edits.js";
 import { chooseKernel } from "./matrices.js";
@@ -8,13 +9,13 @@ import { geometry, normalise, prepare } from "./pixels.js";
 import { top } from "./readout.js";
 import { attention, run } from "./run.js";
 import { forgetOthers, store, stored } from "./store.js";
-import { Weights, bytesOfText } from "./weights.js";
+import { Weights } from "./weights.js";
 
 let manifest = null;
 let weights = null;
 const inputs = new Map(); // x of every picture that was given, by its key
 const traces = new Map(); // the last runs, by picture
-const KEPT = 3; // runs; one of a ViT-S takes about 25 MB
+const KEPT = 8; // runs; of one of a ViT-S, q and k take 7 MB
 
 /** Which kernel this browser has, after room for all weights has been made. */
 async function open(data) {
@@ -63,12 +64,15 @@ async function look({ key = "", file, levels, x }) {
 /** The run of a picture, with what a reader changes in it (edits.js): from the last few, or made now. */
 function traceOf(key, edit = {}) {
   const name = `${key} ${JSON.stringify(edit)}`;
-  const trace = traces.get(name) ?? run(weights, inputs.get(key), editor(edit));
+  const trace = traces.get(name) ?? kept(run(weights, inputs.get(key), editor(edit)));
   traces.delete(name);
   traces.set(name, trace); // to the end: used last, given up last
   if (traces.size > KEPT) traces.delete(traces.keys().next().value);
   return trace;
 }
+
+/** Of a run what questions to come are answered from. */
+const kept = ({ config, edited, q, k, y, logits }) => ({ config, edited, q, k, y, logits });
 
 function forget({ key }) {
   inputs.delete(key);

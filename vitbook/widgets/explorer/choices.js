@@ -9,6 +9,8 @@ const clamp = (value, low, high) => Math.min(Math.max(Math.round(value) || low, 
 export class Choices {
   constructor(model) {
     this.model = model;
+    this.edit = {}; // what is changed in the model of this page: see engine/edits.js
+    this.look = "changed"; // which maps are shown then: "changed", "untouched" or their "difference"
     this.own = []; // cards of the reader's own pictures, where no kernel keeps them
   }
 
@@ -51,11 +53,18 @@ export class Choices {
 
   get now() {
     const keys = ["picture", "layer", "head", "query", "show", "scale"];
-    return { ...Object.fromEntries(keys.map((key) => [key, this.get(key)])), reverse: this.get("direction") === 1 };
+    const edit = this.changed && this.look !== "untouched" ? this.edit : null;
+    return { ...Object.fromEntries(keys.map((key) => [key, this.get(key)])), reverse: this.get("direction") === 1, edit };
   }
 
-  /** The pinned choice with today's query and direction, or null. */
+  /** Whether anything in the model is changed. */
+  get changed() {
+    return Object.keys(this.edit).length > 0;
+  }
+
+  /** The pinned choice with today's query and direction, or null; of a difference to the untouched model, that. */
   get pinned() {
+    if (this.changed && this.look === "difference") return { ...this.now, edit: null };
     const against = this.get("against");
     return "layer" in against ? { ...this.now, ...against } : null;
   }

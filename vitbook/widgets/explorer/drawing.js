@@ -48,6 +48,7 @@ export function drawWords(page, shown) {
     page.other.frame.ariaLabel = page.other.caption.textContent;
   }
   drawGridWords(page.grid, shown);
+  page.compare.hidden = Boolean(pinned && !pinned.edit && choice.edit);
   page.compare.textContent = pinned ? "Stop comparing" : "Compare: keep this map and choose another";
   page.compare.ariaPressed = String(Boolean(pinned));
 }

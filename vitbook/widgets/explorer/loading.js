@@ -4,8 +4,40 @@ import { make } from "../kit/dom.js";
 
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(0)} MB`;
 
+/** What stands in a section that needs the model, until the model is there. view: the explorer's; why: what it is needed for. */
+export class Gate {
+  constructor(view, why, ready) {
+    Object.assign(this, { view, why, whenReady: ready, isOpen: false });
+    this.tested = make("p", { class: "vbx-quiet vbx-tested", hidden: true });
+    this.element = make("div", { class: "vbx-gate" }, this.tested);
+  }
+
+  /** The section is opened. */
+  open() {
+    const { source: { engine }, choices } = this.view;
+    if (this.isOpen || this.box) return;
+    if (engine.ready) return void this.pass();
+    const bytes = choices.get("weight");
+    this.box = bytes
+      ? loadingBox({ bytes, why: this.why, load: (how) => engine.load(how), ready: () => this.pass() })
+      : make("p", {}, "The weights of this build’s checkpoint are too large to travel with a page. In JupyterLab this explorer takes your picture.");
+    this.element.prepend(this.box);
+  }
+
+  /** The weights are there: the self-test, and on. */
+  async pass() {
+    const { engine } = this.view.source;
+    engine.tested ??= engine.test();
+    this.view.page.tell(this.tested, verdict(await engine.tested, engine.kernel));
+    this.box?.remove();
+    this.isOpen = true;
+    this.whenReady();
+    this.view.drawSoon(); // once more, with the model's own numbers
+  }
+}
+
 /** load({progress, signal}) is a promise; `ready` is called when it has come true. */
-export function loadingBox({ bytes, load, ready }) {
+function loadingBox({ bytes, why, load, ready }) {
   const words = make("p", { class: "vbx-loadwords", "aria-live": "polite" });
   const bar = make("progress", { max: 1, value: 0, ariaLabel: "Loaded so far" });
   const go = button(`Load the model (${megabytes(bytes)})`);
@@ -30,7 +62,6 @@ export function loadingBox({ bytes, load, ready }) {
       words.textContent = "Checking it …";
       halt.hidden = true;
       await ready();
-      element.remove();
     } catch (error) {
       go.textContent = "Go on loading";
       resting(error.name === "AbortError" ? "Stopped. What has been loaded is kept." : error.message);
@@ -38,17 +69,14 @@ export function loadingBox({ bytes, load, ready }) {
   };
   go.addEventListener("click", start);
   halt.addEventListener("click", () => stop.abort());
-  resting(
-    `For a picture of yours the model itself has to run here, in your browser. Its weights are ${megabytes(bytes)}, loaded once. ` +
-      "Your picture stays on your device.",
-  );
+  resting(`${why} Its weights are ${megabytes(bytes)}, loaded once.`);
   return element;
 }
 
 const CLOSE = 1e-4; // as far as rounding alone may carry a weight
 
 /** What the self-test found, in words. */
-export function verdict(test, kernel) {
+function verdict(test, kernel) {
   if (!test) return "The self-test is missing from this copy of the book; build it again.";
   const { A, running, title } = test;
   const slow = kernel === "javascript" ? " This browser lacks WebAssembly with SIMD, so a run takes several times as long as elsewhere." : "";

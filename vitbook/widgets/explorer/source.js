@@ -97,11 +97,17 @@ export class Source {
     });
   }
 
+  /** Whether the model in this page answers for the picture of this key: with all digits, where the book's files have 8 bits. */
+  computes(key) {
+    return Boolean(this.engine?.knows(key.split("/")[1]));
+  }
+
   /** The stack if it is here, else null. */
   ready(key) {
     const entry = this.stacks.get(key);
     if (!entry?.stack) return null;
     this.stacks.delete(key); // to the end of the queue: used last, evicted last
+    if (entry.stack.codes && this.computes(key)) return null;
     this.stacks.set(key, entry);
     return entry.stack;
   }
@@ -118,8 +124,9 @@ export class Source {
 
   /** From the model where it runs in this page, else out of the book's files or from the kernel. */
   async get(key, maps, N) {
-    const [, picture, layer] = key.split("/");
-    if (this.engine?.knows(picture)) return new Squares(await this.engine.about("stack", picture, { layer: Number(layer) }), maps, N);
+    const [, picture, layer, edit = "{}"] = key.split("/");
+    const wish = { layer: Number(layer), edit: JSON.parse(edit) };
+    if (this.computes(key)) return new Squares(await this.engine.about("stack", picture, wish), maps, N);
     const packed = this.folder === null ? this.ask(key) : fromScripts(this.folder, key);
     return new Stack(await packed.then(unzip), maps, N);
   }

@@ -36,6 +36,8 @@ class AttentionView(anywidget.AnyWidget):
     opacity = traitlets.Float(0.8).tag(sync=True)
     smooth = traitlets.Bool(False).tag(sync=True)
     against = traitlets.Dict().tag(sync=True)
+    change = traitlets.List().tag(sync=True)  # the changes that the panel offers, all of them where it is empty
+    order = traitlets.List().tag(sync=True)  # in which patches are shuffled first
     more = traitlets.Bool(False).tag(sync=True)
 
     from_page = False  # whether the change at hand came from the page, where the controls already know

@@ -1,5 +1,6 @@
 // The attention explorer's view: when to draw what, and what to say while numbers are on their way.
 // Layers and heads count from 1, tokens from 0 = [class], patch p is token p + 1.
+import { Changes } from "./changes.js";
 import { Choices } from "./choices.js";
 import { dressControls, makeWay } from "./controls.js";
 import { drawBar, drawFacts, drawPanels, drawPicture, drawPointed, drawShapes, drawWords } from "./drawing.js";
@@ -32,6 +33,7 @@ class View {
     el.append(this.page.el);
     this.ask = async (file) => model.send({ own: { name: file.name, type: file.type, size: file.size } }, undefined, [await file.arrayBuffer()]);
     this.yours = new Yours(this);
+    this.changes = new Changes(this);
     listen(this);
     this.fit();
     if (this.source.folder !== null) follow(this, location.hash);
@@ -92,6 +94,7 @@ class View {
     drawLayers(page, shown, choices, maps, this.layersOpen, (layer) => this.drawWith(layer));
     drawTable(page, shown);
     drawPointed(page, shown, this.pointed);
+    this.changes.update();
     this.announce();
     if (!this.drawn) makeWay(this);
     this.drawn = true;

@@ -2,9 +2,10 @@
 import { peak } from "../kit/colours.js";
 import { describe, exact, figure, minus, place } from "../kit/words.js";
 
-export function mapName({ show, layer, head }, sizes) {
-  if (show === 2) return `Rollout up to layer ${layer}`;
-  return show === 1 ? `Layer ${layer}, mean of ${sizes.heads} heads` : `Layer ${layer}, head ${head}`;
+export function mapName({ show, layer, head, edit }, sizes) {
+  const changed = edit ? " of the changed model" : "";
+  if (show === 2) return `Rollout up to layer ${layer}${changed}`;
+  return `${show === 1 ? `Layer ${layer}, mean of ${sizes.heads} heads` : `Layer ${layer}, head ${head}`}${changed}`;
 }
 
 export function title(choice, sizes) {

@@ -3,7 +3,7 @@
 import { button } from "../kit/controls.js";
 import { make } from "../kit/dom.js";
 import { cameraBox, hasCamera } from "./camera.js";
-import { loadingBox, verdict } from "./loading.js";
+import { Gate } from "./loading.js";
 
 const SHOWN = 1120; // pixels of the longer side, as they are shown
 const MOST = 12; // pictures; the oldest goes first
@@ -14,7 +14,7 @@ export class Yours {
     const { page, source } = view;
     this.say = (words) => page.tell(this.status, words);
     this.status = make("p", { class: "vbx-status", role: "status", hidden: true });
-    this.tested = make("p", { class: "vbx-quiet vbx-tested", hidden: true });
+    this.gate = source.engine && new Gate(view, "For a picture of yours the model itself has to run here, in your browser.", () => this.ready());
     this.chooser = make("input", { type: "file", accept: "image/*", multiple: true, class: "vb-unseen", tabIndex: -1, ariaLabel: "Picture files" });
     this.chooser.addEventListener("change", () => {
       this.take(this.chooser.files);
@@ -27,7 +27,8 @@ export class Yours {
       make("div", { class: "vbx-tools" }, button("Choose a file", { onclick: () => this.chooser.click() }), camera),
       make("p", { class: "vbx-quiet" }, `Or drop a picture on the explorer, or paste one into it (Ctrl+V). ${place}`),
     );
-    page.yours.append(this.ways, this.status, this.tested, this.chooser);
+    this.ways.hidden = Boolean(this.gate);
+    page.yours.append(this.ways, this.status, this.gate?.element ?? "", this.chooser);
     page.openYours.addEventListener("click", () => this.toggle());
     this.listen();
   }
@@ -55,31 +56,14 @@ export class Yours {
     this.open = open;
     this.view.page.yours.hidden = !open;
     this.view.page.openYours.ariaExpanded = String(open);
-    if (open) this.makeReady();
+    if (open) this.gate?.open();
     else this.camera?.end();
   }
 
-  /** The model first, where it runs in this page. */
-  makeReady() {
-    const { source: { engine }, choices, page } = this.view;
-    this.ways.hidden = Boolean(engine && !this.tests);
-    if (!engine || this.tests || this.loader) return;
-    const bytes = choices.get("weight");
-    if (!bytes) return this.say("The weights of this build’s checkpoint are too large to travel with a page. In JupyterLab this explorer takes your picture.");
-    if (engine.ready) return void this.ready();
-    this.loader = loadingBox({ bytes, load: (how) => engine.load(how), ready: () => this.ready() });
-    page.yours.prepend(this.loader);
-  }
-
-  /** The weights are there: the self-test, and then the pictures that wait. */
-  async ready() {
-    const { engine } = this.view.source;
-    engine.tested ??= engine.test();
-    this.tests = await engine.tested;
-    this.view.page.tell(this.tested, verdict(this.tests, engine.kernel));
+  /** The model is there: also for the pictures that wait. */
+  ready() {
     this.ways.hidden = false;
-    this.loader = null;
-    this.ways.querySelector("button").focus();
+    if (this.open) this.ways.querySelector("button").focus();
     this.take(this.waiting.splice(0));
   }
 
@@ -99,9 +83,8 @@ export class Yours {
     const all = [...files];
     if (!all.length) return;
     this.toggle(true);
-    const { source: { engine }, ask } = this.view;
-    if (engine && !this.tests) return void this.waiting.push(...all);
-    for (const file of all) await (engine ? this.run(file) : ask(file));
+    if (this.gate && !this.gate.isOpen) return void this.waiting.push(...all);
+    for (const file of all) await (this.gate ? this.run(file) : this.view.ask(file));
   }
 
   /** Runs the model in the page on a picture and shows what it reads. */
