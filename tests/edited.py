@@ -13,6 +13,12 @@ from vitbook.patches import cut
 from vitbook.readout import classify, represent
 
 
+def hidden_in(edit: dict) -> list[int]:
+    """The tokens that carry the hidden patches: a shuffled patch is somewhere else."""
+    order = edit.get("order")
+    return [t if order is None else 1 + list(order).index(t - 1) for t in edit.get("hide", ())]
+
+
 def edited_run(weights, x, edit: dict):
     """(A of every layer (L, heads, N+1, N+1), y, logits) of a run with the changes that `editor` of edits.js knows."""
     config = weights.config
@@ -48,9 +54,9 @@ def edited_run(weights, x, edit: dict):
 
 def weights_of(q, k, edit: dict):
     s = q @ k.mT / (1 if "root" in edit else math.sqrt(q.shape[-1]))
-    for token in edit.get("hide", ()):
+    for token in hidden_in(edit):
         s[..., token] = -1e30
     A = s.softmax(-2 if "axis" in edit else -1)
-    for token in edit.get("hide", ()):
+    for token in hidden_in(edit):
         A[..., token] = 0
     return A

@@ -109,7 +109,7 @@ def test_every_intermediate_is_pythons(javascript_of, monkeypatch, model, kernel
 EDITS = {
     "another order": {"order": [3, 0, 7, 1, 11, 2, 9, 4, 10, 6, 5, 8]},
     "no positions": {"positions": False},
-    "neither": {"order": [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0], "positions": False},
+    "neither, and a patch hidden": {"hide": [4], "order": [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0], "positions": False},
     "patches hidden": {"hide": [3, 12]},
     "heads off": {"heads": [[1, 2], [3, 1]]},
     "halves of layers off": {"msa": [2], "mlp": [1, 3]},
