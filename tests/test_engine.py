@@ -271,3 +271,25 @@ def test_a_step_has_the_file_and_the_names_that_it_has_in_python():
         for name in exported:
             if name not in ("softmax", "erf"):  # which Python has from torch
                 assert re.sub(r"[A-Z]", lambda m: f"_{m[0].lower()}", name) in python, name
+
+
+def test_a_page_shows_the_files_themselves():
+    """What the chapter prints is cut out of the files, whole, and runs to the end of a function."""
+    from vitbook import attention
+    from vitbook.widgets.engine import sources
+
+    for file in sources.files():
+        text = sources.text_of(file)
+        for name in re.findall(r"(?m)^(?:export )?(?:async )?function (\w+)", text):
+            body = sources.javascript(file, name)
+            assert body.endswith("\n}") and body.count("{") == body.count("}") and "/**" not in body
+    assert sources.javascript("attention.js", "selfAttention") == "const selfAttention = (A, v) => product(A, v);"
+    assert sources.python(attention.self_attention) == "def self_attention(A, v):\n    return A @ v"
+    assert set(sources.STEPS) < set(sources.files())
+    assert not [
+        line for file in sources.STEPS for line in sources.code_of(file) if "//" in line or line.startswith("import")
+    ]
+    shown = sources.beside("attention.js", "joinHeads", attention.join_heads).data
+    assert shown.count("```") == 4 and shown.count("```javascript\n") == 1
+    with pytest.raises(ValueError, match="no function 'nothing'"):
+        sources.javascript("run.js", "nothing")

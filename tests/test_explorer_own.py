@@ -32,6 +32,8 @@ from vitbook.widgets.explorer.widget import AttentionExplorer
 
 pytestmark = pytest.mark.browser
 
+TESTED = "section[aria-label='Your picture'] .vbx-tested"
+
 
 @cache
 def tiny():
@@ -110,7 +112,7 @@ def choose(page, **choice) -> None:
 def load(page) -> None:
     page.get_by_role("button", name="Your picture").click()
     page.get_by_role("button", name="Load the model").click()
-    page.wait_for_selector(".vbx-tested:not([hidden])")
+    page.wait_for_selector(f"{TESTED}:not([hidden])")
 
 
 def numbers(page, button="Save its numbers") -> np.ndarray:
@@ -141,9 +143,9 @@ def test_all_that_the_explorer_does_works_on_a_picture_of_ones_own(visit, serve,
     )
     assert not [url for url in asked if "/model/" in url], "nothing before the reader asks"
     page.get_by_role("button", name="Load the model").click()
-    page.wait_for_selector(".vbx-tested:not([hidden])")
-    assert page.locator(".vbx-tested").inner_text().startswith("Checked in your browser")
-    assert "no link names it" in page.locator(".vbx-ways").inner_text()
+    page.wait_for_selector(f"{TESTED}:not([hidden])")
+    assert page.locator(TESTED).inner_text().startswith("Checked in your browser")
+    assert "no link names it" in page.locator(".vbx-ways").first.inner_text()
     assert page.get_by_role("button", name="Use the camera").count() == (where == "served")
     before = len(asked)
 
@@ -225,7 +227,7 @@ def test_dropped_and_pasted_before_the_model_is_there(visit, serve, tmp_path):
     page.wait_for_selector("[data-drawn]")
     text = base64.b64encode(picture_file((40, 31))).decode()
     page.evaluate(DROP, [text, "paste"])
-    assert page.locator(".vbx-yours").is_hidden(), "the explorer has no focus"
+    assert page.locator(".vbx-yours").first.is_hidden(), "the explorer has no focus"
     page.evaluate(DROP, [text, "drop"])
     page.get_by_role("button", name="Load the model").click()
     until(page, "drop.png")
@@ -253,7 +255,7 @@ def test_what_goes_wrong_is_said_in_words(visit, serve, tmp_path):
     )
     page.goto(f"{serve(tmp_path)}/page.html")
     load(page)
-    assert page.locator(".vbx-tested").inner_text().startswith("Do not trust what you see here")
+    assert page.locator(TESTED).inner_text().startswith("Do not trust what you see here")
 
     page.unroute("**/test.js")
     page.evaluate("caches.delete('vitbook-model')")
@@ -270,7 +272,7 @@ def test_what_goes_wrong_is_said_in_words(visit, serve, tmp_path):
     page.get_by_role("button", name="Try again").click()
     until(page, "", "Layer 1, head 1")
     page.get_by_role("button", name="Go on loading").click()
-    page.wait_for_selector(".vbx-tested:not([hidden])")
+    page.wait_for_selector(f"{TESTED}:not([hidden])")
 
     page.route("**/manifest.js", lambda route: route.fulfill(status=404))
     page.reload()
@@ -289,7 +291,7 @@ def test_what_goes_wrong_is_said_in_words(visit, serve, tmp_path):
         "() => { model.send = ({ own }, _, buffers) => own && (window.sent = [own.name, buffers[0].byteLength]); }"
     )
     page.get_by_role("button", name="Your picture").click()
-    assert "notebook’s kernel" in page.locator(".vbx-ways").inner_text()
+    assert "notebook’s kernel" in page.locator(".vbx-ways").first.inner_text()
     give(page, ("mine.png", picture_file()))
     page.wait_for_function("window.sent")
     assert page.evaluate("sent") == ["mine.png", len(picture_file())]
