@@ -11,6 +11,10 @@ export function drawThumbnails({ pictures }, choices, source, away) {
     pictures.replaceChildren(...cards.map((card) => thumbnail(card, choices, source, away)));
     if (held) pictures.children[choices.now.picture]?.firstChild.focus();
   }
+  const chosen = pictures.children[choices.now.picture];
+  const [left, right] = [chosen.offsetLeft - pictures.offsetLeft, chosen.offsetLeft - pictures.offsetLeft + chosen.offsetWidth];
+  if (left < pictures.scrollLeft) pictures.scrollLeft = left;
+  else if (right > pictures.scrollLeft + pictures.clientWidth) pictures.scrollLeft = right - pictures.clientWidth;
   cards.forEach((_, n) => (pictures.children[n].firstChild.ariaPressed = String(n === choices.now.picture)));
 }
 
