@@ -531,6 +531,22 @@ def test_a_link_opens_what_it_names(root, visit):
     assert page.visit.troubles == []
 
 
+def test_a_link_to_a_map_far_down_is_followed_at_once(served, explorers, visit):
+    page = visit.blank(width=1280, height=720)
+    body = (
+        (explorers / "one.html").read_text(encoding="utf-8").replace("<h1>", '<div style="height:4000px"></div><h1>', 1)
+    )
+    page.route("**/one.html", lambda route: route.fulfill(body=body, content_type="text/html"))
+    page.goto(f"{served}/one.html#picture=rocket&layer=2&head=3&query=cls")
+    page.wait_for_selector(".vbx-view[data-drawn]", state="attached", timeout=15000)
+    page.wait_for_function(
+        "() => document.querySelector('.vbx-view .vbx-title').textContent.startsWith('Layer 2, head 3')"
+    )
+    page.wait_for_function(
+        "() => Math.abs(document.querySelector('.vbx-explorer').getBoundingClientRect().top) < innerHeight"
+    )
+
+
 def test_a_link_in_the_text_works_as_often_as_it_is_clicked(served, visit):
     page = Page(visit, f"{served}/one.html")
     page.page.evaluate(

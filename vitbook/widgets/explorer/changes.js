@@ -62,7 +62,9 @@ export class Changes {
     page.changes.append(this.gate.element, this.controls);
     page.openChanges.hidden = !view.source.engine;
     page.openChanges.addEventListener("click", () => this.toggle());
-    if (this.only.length && view.source.engine) this.toggle(true);
+    if (!this.only.length || !view.source.engine) return;
+    page.strip.after(page.changes); // what this explorer is about comes first
+    this.toggle(true);
   }
 
   toggle(open = !this.open) {
@@ -168,7 +170,7 @@ export class Changes {
     const name = (run) => (run.best ? classes(run.best, engine.manifest.labels) : this.nearest(run.y, card.key));
     const pairs = [
       ["y", `its cosine with the untouched y: ${cosine(before.y, after.y).toFixed(4)}`],
-      ...(unshuffled ? [["", `with that of the other changes alone, nothing shuffled: ${cosine(unshuffled.y, after.y).toFixed(4)}`]] : []),
+      ...(unshuffled ? [["", `with y of the same model, patches in their places: ${cosine(unshuffled.y, after.y).toFixed(4)}`]] : []),
       [before.best ? "Classes" : "Nearest pictures", make("span", {}, `untouched: ${name(before)}`, make("br"), `changed: ${name(after)}`)],
     ];
     this.facts.replaceChildren(...pairs.map(([term, words]) => make("div", {}, make("dt", {}, term), make("dd", {}, words))));
