@@ -13,6 +13,7 @@ _ROOMS = {
     "patterns.widget": ("PatternWidget",),
     "pickers.widget": ("patch_picker", "position_picker"),
     "pencil.widget": ("PencilWidget",),
+    "query.widget": ("one_query",),
     "steps.widget": ("Step", "stepper"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
