@@ -85,7 +85,9 @@ def test_it_carries_the_head_and_the_pixels_that_the_model_sees(widget, checkpoi
     assert one_query(PICTURE, checkpoint, LAYER, HEAD, QUERY, trace).numbers == widget.numbers
 
 
-@pytest.mark.parametrize("name, value, says", [("query", ODD.N + 1, "0 to"), ("divisor", 0.5, "from 1"), ("divisor", 1e6, "from 1")])
+@pytest.mark.parametrize(
+    "name, value, says", [("query", ODD.N + 1, "0 to"), ("divisor", 0.5, "from 1"), ("divisor", 1e6, "from 1")]
+)
 def test_what_is_not_there_is_refused(widget, name, value, says):
     with pytest.raises(traitlets.TraitError, match=says):
         setattr(widget, name, value)
@@ -134,7 +136,9 @@ def test_the_page_computes_what_the_model_computes(opened, widget, checkpoint):
             factor = float(torch.exp(2 * error.max() / divisor)) - 1 + 1e-9
             assert (np.abs(np.array(found["weights"]) - weights.numpy()) <= factor * weights.numpy()).all()
             largest = v.abs().max().item()
-            assert np.abs(np.array(found["message"]) - (weights @ v).numpy()).max() <= factor * largest + largest / LEVELS
+            assert (
+                np.abs(np.array(found["message"]) - (weights @ v).numpy()).max() <= factor * largest + largest / LEVELS
+            )
             assert found["total"] == pytest.approx(sum(found["powers"])) and max(found["powers"]) == 1
 
 
@@ -204,7 +208,9 @@ def test_it_fits_its_page_and_axe_finds_nothing(opened, widget, theme, width):
     assert violations(page) == [] and page.evaluate(STICKS_OUT) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     if width < 400:
-        heights = page.eval_on_selector_all(".vbq :is(button, input)", "all => all.map(e => e.getBoundingClientRect().height)")
+        heights = page.eval_on_selector_all(
+            ".vbq :is(button, input)", "all => all.map(e => e.getBoundingClientRect().height)"
+        )
         assert min(heights) >= 44
     sizes = page.eval_on_selector_all(".vbq *", "all => all.map(e => parseFloat(getComputedStyle(e).fontSize))")
     assert min(sizes) >= 11

@@ -11,7 +11,7 @@ const cell = (text) => make("td", {}, text);
 
 const told = (token, query, columns) => {
   const { row, column } = place(token, columns);
-  const where = token === 0 ? "[class]" : `(${row}, ${column})`;
+  const where = token === 0 ? "[class]" : `(${row},\u00a0${column})`;
   return token === query ? `${where} itself` : where;
 };
 
