@@ -77,7 +77,7 @@ def takes(name: str, trait: str, value) -> bool:
     return (
         (trait == "against" and value is None)
         or (name == "calculator" and len(trait) < 6 and value is LARGE)
-        or (trait == "divisor" and value == 1.5)
+        or (trait == "divisor" and isinstance(value, float) and value == 1.5)
     )
 
 
