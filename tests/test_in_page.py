@@ -169,7 +169,7 @@ def test_light_is_that_of_the_figures(visit, tmp_path):
     theirs = lit(photo, weights, ODD, size=(80, 60)).astype(int)
     import javascript
 
-    script = javascript.joined(tmp_path, "in_page/light.js")
+    script = javascript.joined(tmp_path, "kit/light.js")
     page = visit.blank(300, 300)
     body = """
       const data = new Uint8ClampedArray(data_.photo);

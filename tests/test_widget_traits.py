@@ -24,6 +24,7 @@ from vitbook.widgets.ledger.widget import ledger_table
 from vitbook.widgets.patterns.widget import PatternWidget
 from vitbook.widgets.pencil.widget import PencilWidget
 from vitbook.widgets.pickers.widget import patch_picker, position_picker
+from vitbook.widgets.query.widget import one_query
 
 PICTURE = np.full((30, 40, 3), 90, np.uint8)
 MAKE = {
@@ -33,6 +34,7 @@ MAKE = {
     "pencil": PencilWidget,
     "model in the page": lambda: model_in_page(tiny()),
     "picker": lambda: position_picker(random_weights().E_pos, ODD),
+    "query": lambda: one_query(PICTURE, tiny(), 1, 1, 2),
 }
 LARGE = 10**9
 NONSENSE = [
@@ -50,6 +52,7 @@ DATA = {
     "picture",
     "normalise",
     "codes",
+    "numbers",
     "top",
     "kind",
     "worker",
@@ -70,8 +73,12 @@ def made(request):
 
 
 def takes(name: str, trait: str, value) -> bool:
-    """What is no nonsense here: nothing to compare with, and a size of any size."""
-    return (trait == "against" and value is None) or (name == "calculator" and len(trait) < 6 and value is LARGE)
+    """What is no nonsense here: nothing to compare with, a size of any size, and a number that need not be whole."""
+    return (
+        (trait == "against" and value is None)
+        or (name == "calculator" and len(trait) < 6 and value is LARGE)
+        or (trait == "divisor" and isinstance(value, float) and value == 1.5)
+    )
 
 
 def test_every_choice_is_looked_at():
@@ -83,6 +90,7 @@ def test_every_choice_is_looked_at():
         "pencil": ["z", "U_qkv", "U_msa", "head"],
         "model in the page": ["layer", "head", "query"],
         "picker": ["token"],
+        "query": ["query", "divisor"],
     }  # fmt: skip
 
 
@@ -125,7 +133,7 @@ def test_the_explorer_can_be_shown_after_every_refusal():
 @pytest.mark.parametrize(
     "name, trait",
     [("explorer", "layer"), ("explorer", "head"), ("explorer", "query"), ("calculator", "L"), ("patterns", "query"),
-     ("pencil", "head"), ("picker", "token"), ("model in the page", "layer")],
+     ("pencil", "head"), ("picker", "token"), ("model in the page", "layer"), ("query", "query")],
 )  # fmt: skip
 def test_whole_numbers_of_any_library_are_taken_and_kept_as_pythons(name, trait, number):
     widget = MAKE[name]()
@@ -149,7 +157,7 @@ def test_an_attribute_that_is_not_there_is_refused(made):
         widget.no_such_thing = 1
     near = {
         "explorer": "layers", "calculator": "head", "patterns": "patern", "pencil": "heads", "picker": "tokens",
-        "model in the page": "layers",
+        "model in the page": "layers", "query": "querry",
     }[name]  # fmt: skip
     with pytest.raises(AttributeError, match="did you mean"):
         setattr(widget, near, 1)

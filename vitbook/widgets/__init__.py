@@ -14,6 +14,7 @@ _ROOMS = {
     "pickers.widget": ("patch_picker", "position_picker"),
     "pencil.widget": ("PencilWidget",),
     "scene.widget": ("opening_scene",),
+    "query.widget": ("one_query",),
     "steps.widget": ("Step", "stepper"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

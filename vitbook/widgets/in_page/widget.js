@@ -4,8 +4,8 @@ import { colourTables, largest, paint, peak } from "../kit/colours.js";
 import { field, select } from "../kit/controls.js";
 import { bytesOf, isDark, make, onChange, onTheme, put } from "../kit/dom.js";
 import { mark, onStep, panel, show, tokenAt } from "../kit/grid.js";
+import { lit } from "../kit/light.js";
 import { describe, exact } from "../kit/words.js";
-import { lit } from "./light.js";
 import { loadingBox } from "./loading.js";
 import { pictureBox, pixelsAsSeen, shown } from "./pictures.js";
 
