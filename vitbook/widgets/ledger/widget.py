@@ -1,7 +1,7 @@
 """The ledger as a page: every row as plain HTML that needs no script, and a small script that filters it.
 
 Rows stand in groups that open and close (`details`), errata first and then what each chapter teaches, so the page stays
-short; a search or a verdict opens the groups where something matches.  Chapter: the ledger.
+short; a search or a verdict opens the groups where something matches.  Errata alone, or claims, are one plain table.
 """
 
 from __future__ import annotations
@@ -34,27 +34,34 @@ WORDS = {
     "refuted": "is not so",
     "needs": "not checked",
 }
-ERRATA = "Errata: printed numbers that are wrong"
+ERRATA, CLAIMS = "Errata: printed numbers that are wrong", "Claims without digits"
 _numbers = count(1)
 
 
 class LedgerTable:
-    """A `Ledger` to look at: a notebook shows it as HTML.  opened: whether groups start open; record: a third column."""
+    """A `Ledger` to look at: a notebook shows it as HTML.  record: a third column of numbers."""
 
-    def __init__(self, ledger: Ledger, opened: bool = False, record: Record | None = None):
-        self.ledger, self.opened, self.record = ledger, opened, record
+    def __init__(self, ledger: Ledger, record: Record | None = None):
+        self.ledger, self.record = ledger, record
 
     def __repr__(self) -> str:
         return repr(self.ledger)
 
     def _repr_html_(self) -> str:
-        uid, groups = f"vb-ledger-{next(_numbers)}", {ERRATA: []} | {name: [] for name in file()["chapters"]}
+        uid, groups = (
+            f"vb-ledger-{next(_numbers)}",
+            {ERRATA: []} | {name: [] for name in file()["chapters"]} | {CLAIMS: []},
+        )
         for row in self.ledger:
-            groups[ERRATA if row.entry.erratum else row.entry.chapter].append(row)
-        body = "".join(self._group(name, rows) for name, rows in groups.items() if rows)
+            groups[ERRATA if row.entry.erratum else CLAIMS if row.entry.so else row.entry.chapter].append(row)
+        groups = {name: rows for name, rows in groups.items() if rows}
+        opening = f'<div class="vb-widget vb-ledger" id="{uid}"><style>{style("ledger/widget.css")}</style>'
+        if len(groups) == 1:
+            return f"{opening}{self._table(*groups.values())}</div>"
+        body = "".join(self._group(name, rows) for name, rows in groups.items())
         return (
-            f'<div class="vb-widget vb-ledger" id="{uid}"><style>{style("ledger/widget.css")}</style>{self._controls(uid)}'
-            f'{body}<p class="none" hidden>No row matches.</p><script>{script("ledger/widget.js")}</script></div>'
+            f'{opening}{self._controls(uid)}{body}<p class="none" hidden>No row matches.</p>'
+            f"<script>{script('ledger/widget.js')}</script></div>"
         )
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
@@ -88,17 +95,21 @@ class LedgerTable:
             f'<span class="vb-unseen"> {WORDS[name]}</span></span>'
             for (mark, name), n in Counter(map(_mark, rows)).items()
         )
-        title, place = file()["chapters"].get(chapter, (ERRATA, "each with the sum that shows it"))
-        heads = ["what", "claimed" if rows[0].entry.kind == "claim" else "printed", "computed here", "verdict"]
-        if self.record:
+        title, place = file()["chapters"].get(chapter, (chapter, "each with what shows it"))
+        return (
+            f'<details><summary><span class="title">{escape(title)}</span>'
+            f'<span class="from">{escape(place)}</span><span class="tallies">{said}</span></summary>{self._table(rows)}</details>'
+        )
+
+    def _table(self, rows: list[Row]) -> str:
+        heads = ["what", "printed", "computed here", "verdict"]
+        if rows[0].entry.so:
+            heads[:2] = ["what was said, and what is so"]
+        elif self.record:
             heads.insert(3, f"computed on {self.record.date}")
         head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
         body = "".join(self._row(row, heads) for row in rows)
-        return (
-            f'<details{" open" if self.opened else ""}><summary><span class="title">{escape(title)}</span>'
-            f'<span class="from">{escape(place)}</span><span class="tallies">{said}</span></summary>'
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>"
-        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def _row(self, row: Row, heads: list[str]) -> str:
         entry, (mark, name) = row.entry, _mark(row)
@@ -109,16 +120,20 @@ class LedgerTable:
         )
         why = f'<small class="why">{shown}</small>' if shown else ""
         published = _samp(entry.tokens, [t.text for t in entry.tokens], entry.lines, "wrong" if entry.erratum else "")
+        measured = _samp(entry.correct or entry.tokens, row.texts, entry.lines)
         cells = [
             published + ("<small>an order of magnitude</small>" if entry.kind == "bound" else ""),
-            _samp(entry.correct or entry.tokens, row.texts, entry.lines) if row.judged else '<span class="absent">not checked</span>',
+            measured if row.judged else '<span class="absent">not checked</span>',
             *([self._recorded(row)] if self.record else []),
             f'<span class="sign {name}" aria-hidden="true">{mark}</span> {escape(row.verdict)}',
-        ]  # fmt: skip
+        ]
+        if entry.so:
+            cells = [f"<small>{escape(entry.quantity)}</small>{cells[1]}", cells[-1]]
         return (
-            f'<tr data-verdict="{name}" data-document="{escape(entry.document)}"><th scope="row">{escape(entry.quantity)}'
+            f'<tr data-verdict="{name}" data-document="{escape(entry.document)}">'
+            f'<th scope="row">{f"<q>{escape(entry.text)}</q>{why}" if entry.so else escape(entry.quantity)}'
             f'<small><a href="{escape(entry.chapter)}.html">{escape(chapter)}</a> explains it · printed in: {escape(entry.where)}'
-            f"{' · on ' + escape(wants) if wants else ''} · <code>{escape(entry.name)}</code></small>{why}</th>"
+            f"{' · on ' + escape(wants) if wants else ''} · <code>{escape(entry.name)}</code></small>{'' if entry.so else why}</th>"
             + "".join(f'<td data-label="{escape(h)}">{cell}</td>' for h, cell in zip(heads[1:], cells, strict=True))
             + "</tr>"
         )
@@ -132,22 +147,22 @@ class LedgerTable:
         return f'{numbers}<small><span class="sign {name}" aria-hidden="true">{mark}</span> {WORDS[name]}</small>'
 
 
-def ledger_table(ledger: Ledger, opened: bool = False, record: Record | None = None) -> LedgerTable:
-    """The filterable table of a ledger; opened: whether its groups start open; record: as `read_record` returns it.
+def ledger_table(ledger: Ledger, record: Record | None = None) -> LedgerTable:
+    """The table of a ledger, with filters where it has several groups; record: as `read_record` returns it.
 
     Raises ValueError for what is no ledger.
     """
     if not isinstance(ledger, Ledger):
         raise ValueError(f"ledger must be what read_ledger returns, got {brief(ledger)}")
-    return LedgerTable(ledger, opened, record)
+    return LedgerTable(ledger, record)
 
 
 def _samp(tokens, texts: list[str], lines: tuple[int, ...], kind: str = "") -> str:
     """Numbers as they stand in print, with its minus: a matrix keeps its lines, its columns aligned to the right."""
     if all(token.value is not None for token in tokens):
-        texts = [typographic(text) for text in texts]
+        texts = [typographic(text).replace(" ", "\u00a0") for text in texts]
     if len(lines) < 2 or len(texts) != sum(lines):
-        return f'<samp class="{kind}">{escape(joined(texts)) if " × " not in "".join(texts) else escape(", ".join(texts))}</samp>'
+        return f'<samp class="{kind}">{escape(joined(texts))}</samp>'
     width, left = max(map(len, texts)), iter(texts)
     rows = "\n".join(" ".join(next(left).rjust(width) for _ in range(n)) for n in lines)
     return f'<samp class="matrix {kind}" tabindex="0" role="group" aria-label="matrix">{escape(rows)}</samp>'
