@@ -17,7 +17,7 @@
       .replace(/(\d)[,\u202f\u00a0'](?=\d{3})/g, "$1").replace(/(\d)\s+%/g, "$1%");
   }
   function filter() {
-    const wanted = plain(words.value).split(/\s+/).filter(Boolean);
+    const wanted = plain(words.value).match(/[a-z]+ \d{1,2}(?![\w.,-])|\S+/g) ?? []; // "printout 4" and "head 8" stay together
     const verdicts = buttons.filter((b) => b.getAttribute("aria-pressed") === "true").map((b) => b.dataset.verdict);
     const narrowed = wanted.length > 0 || verdicts.length > 0 || choice.value !== "";
     let shown = 0;

@@ -34,7 +34,7 @@ WORDS = {
     "refuted": "is not so",
     "needs": "not checked",
 }
-ERRATA, CLAIMS = "Errata: printed numbers that are wrong", "Claims without digits"
+ERRATA, CLAIMS = "Errata: printed numbers that are wrong", "Claims, tested"
 _numbers = count(1)
 
 
@@ -119,6 +119,7 @@ class LedgerTable:
             entry.erratum or entry.so or ""
         )
         why = f'<small class="why">{shown}</small>' if shown else ""
+        said = "said" if entry.so else "printed"
         published = _samp(entry.tokens, [t.text for t in entry.tokens], entry.lines, "wrong" if entry.erratum else "")
         measured = _samp(entry.correct or entry.tokens, row.texts, entry.lines)
         cells = [
@@ -132,7 +133,7 @@ class LedgerTable:
         return (
             f'<tr data-verdict="{name}" data-document="{escape(entry.document)}">'
             f'<th scope="row">{f"<q>{escape(entry.text)}</q>{why}" if entry.so else escape(entry.quantity)}'
-            f'<small><a href="{escape(entry.chapter)}.html">{escape(chapter)}</a> explains it · printed in: {escape(entry.where)}'
+            f'<small><a href="{escape(entry.chapter)}.html">{escape(chapter)}</a> explains it · {said} in: {escape(entry.where)}'
             f"{' · on ' + escape(wants) if wants else ''} · <code>{escape(entry.name)}</code></small>{'' if entry.so else why}</th>"
             + "".join(f'<td data-label="{escape(h)}">{cell}</td>' for h, cell in zip(heads[1:], cells, strict=True))
             + "</tr>"
