@@ -106,6 +106,7 @@ def test_only_trainings_and_citations_are_beyond_a_build():
     counts = {
         "classes": 1,
         "data": 3,
+        "figure5": 18,
         "section2": 2,
         "table2": 6,
         "table3": 12,
