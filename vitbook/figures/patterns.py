@@ -91,7 +91,7 @@ def mask_picture(axis, mask: np.ndarray, query: int | None = None, ink: str = "k
     square(axis)
     axis.add_patch(
         Rectangle(
-            (-0.5, -0.5), len(mask), len(mask), fill=False, edgecolor=colour("line"), linewidth=0.8, clip_on=False
+            (-0.5, -0.5), mask.shape[1], mask.shape[0], fill=False, edgecolor=colour("line"), linewidth=0.8, clip_on=False
         )
     )
     if query is not None:
