@@ -75,11 +75,11 @@ IN_CHAPTER = {
         "1.2": "its answer, 2 to the power of -13",
     },
     "related_work": {
-        "29": "published: SASA's saving of parameters",
+        **dict.fromkeys("29 39 34".split(), "published: what SASA saves"),
         "256": "arithmetic: 16 x 16 tokens",
-        "30": "the threshold that the cell above asks for",
+        "40": "the largest alpha of the choice",
         "48": "published: iGPT's sides",
-        **dict.fromkeys("69.0 72 72.0 6.8".split(), "published: iGPT's two abstracts and the size of iGPT-XL"),
+        **dict.fromkeys("69.0 72.0 68.7 6.8 15360".split(), "published: iGPT's two abstracts and what belongs to them"),
     },
 }
 
