@@ -14,6 +14,7 @@ _ROOMS = {
     "pickers.widget": ("patch_picker", "position_picker"),
     "pencil.widget": ("PencilWidget",),
     "steps.widget": ("Step", "stepper"),
+    "switchboard.widget": ("State", "switches"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -7,13 +7,14 @@ import inspect
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 import torch
 from torch import Tensor
 
 from vitbook.readout import top
 from vitbook.studies.pitfalls.right import Right, Stages
-from vitbook.studies.pitfalls.slips import ALL
+from vitbook.studies.pitfalls.slips import ALL, FirstPatchRead
 
 #: Name -> the model with that mistake in it.
 PITFALLS: dict[str, type[Right]] = {slip.name: slip for slip in ALL}
@@ -55,6 +56,60 @@ def damages(checkpoint, x: Tensor, names: Iterable[str] | None = None) -> Iterat
         if base not in rights:
             rights[base] = base(precise).run(x)
         yield damage(slip.name, rights[base], slip(precise if slip.fine else coarse).run(x))
+
+
+class Watched(Right):
+    """Keeps the attention weights of the layer that was computed last, as `A` (heads, N+1, N+1)."""
+
+    def softmax(self, s: Tensor) -> Tensor:
+        self.A = super().softmax(s)
+        return self.A
+
+
+def together(*names: str) -> type[Right]:
+    """The model with all of these mistakes in it, which keeps the weights of its last layer as `A`; with none it is right.
+
+    Raises ValueError for a name that there is not, and for two mistakes in the same line.
+    """
+    slips = [known(name) for name in names]
+    for one, other in combinations(slips, 2):
+        if shared := methods(one) & methods(other):
+            raise ValueError(f"{one.name!r} and {other.name!r} both change {', '.join(sorted(shared))}: choose one of them")
+    return type("Together", (Watched, *slips) if slips else (Watched,), {"name": " and ".join(names) or Right.name})
+
+
+def methods(slip: type[Right]) -> set[str]:
+    """The methods that a mistake replaces."""
+    return {name for name, member in vars(slip).items() if inspect.isfunction(member)}
+
+
+def board(checkpoint, x: Tensor, names: Iterable[str]) -> dict[tuple[str, ...], tuple[Damage, Tensor]]:
+    """Each of these mistakes alone, every two of them at once, and none: names -> (damage, what the read token reads).
+
+    The second is a row of weights (N+1,), the mean over the heads of the last layer.  Compared with the right model in the
+    checkpoint's own precision.  Raises ValueError as `together` does.
+    """
+    names = list(names)
+    runs: dict[tuple[str, ...], tuple[Right, Stages]] = {}
+
+    def run(chosen: tuple[str, ...]) -> tuple[Right, Stages]:
+        """Those that only read another token share one way of the tokens."""
+        model = together(*chosen)(checkpoint)
+        on_the_way = tuple(name for name in chosen if methods(known(name)) != {"read"})
+        if on_the_way == chosen:
+            return model, runs.setdefault(chosen, (model, model.run(x)))[1]
+        model.A, stages = runs[on_the_way][0].A, runs[on_the_way][1]
+        return model, model.answer(stages.z)
+
+    order = sorted(names, key=lambda name: methods(known(name)) == {"read"})
+    chosen = [(), *((n,) for n in order), *combinations(order, 2)]
+    found = {}
+    for these in chosen:
+        model, stages = runs[these] = run(these)
+        row = 1 if isinstance(model, FirstPatchRead) else 0
+        key = tuple(name for name in names if name in these)
+        found[key] = damage(" and ".join(key) or Right.name, runs[()][1], stages), model.A[:, row].mean(0)
+    return found
 
 
 def rounding(checkpoint, x: Tensor) -> Damage:
