@@ -82,6 +82,9 @@ ANOTHER_WAY = {
         with_layers(**{n: lambda l, n=n: torch.zeros_like(getattr(l, n)) for n in ("b_q", "b_k", "b_v")}), X, None,
     ),
     "mlp_ratio of 1": (with_layers(W_2=lambda l: l.W_2 * (torch.arange(ODD.M) < ODD.D)[:, None]), X, None),
+    "mlp_ratio taken for the width": (
+        with_layers(W_2=lambda l: l.W_2 * (torch.arange(ODD.M) < max(1, ODD.M // ODD.D))[:, None]), X, None,
+    ),
     "ReLU for GELU": (with_config(activation="relu"), X, None),
     "the other GELU": (with_config(activation="gelu_tanh"), X, None),
     "PyTorch's eps": (with_config(eps=1e-5), X, None),
@@ -252,3 +255,38 @@ def test_the_wrong_lines_can_be_read():
 def test_an_unknown_pitfall_is_told_what_there_is():
     with pytest.raises(ValueError, match="post-norm"):
         list(pitfalls.damages(CHECKPOINT, X, ["postnorm"]))
+
+
+def test_two_mistakes_at_once_are_both_made():
+    by_hand = replace(
+        with_config(activation="relu"), weights=replace(with_config(activation="relu").weights, E_pos=0 * w.E_pos)
+    )
+    both = pitfalls.together("positions forgotten", "ReLU for GELU")(CHECKPOINT)
+    same(both.run(X), run(by_hand, X))
+    assert both.A.shape == (ODD.heads, ODD.N + 1, ODD.N + 1)
+    same(pitfalls.together()(CHECKPOINT).run(X), run(CHECKPOINT, X))
+
+
+def test_a_block_without_its_sums_and_with_its_norms_behind():
+    """norm(msa(z)), then norm(mlp(z')): neither of the two mistakes hides the other."""
+    both, layer = pitfalls.together("post-norm", "no residual")(CHECKPOINT), w.layers[0]
+    z = both.run(X).z
+    z_prime = both.norm_1(both.msa(z[0], layer), layer)
+    assert torch.equal(z[1], both.norm_2(both.mlp(z_prime, layer), layer))
+
+
+def test_two_mistakes_in_one_line_are_refused():
+    with pytest.raises(ValueError, match="'causal mask' and 'softmax over the wrong axis' both change softmax"):
+        pitfalls.together("causal mask", "softmax over the wrong axis")
+
+
+def test_the_board_has_each_mistake_and_every_two():
+    names = ["token 1 read for [class]", "causal mask", "no residual"]
+    found = pitfalls.board(CHECKPOINT, X, names)
+    assert len(found) == 7 and found[()][0].y == 0 and all(set(these) <= set(names) for these in found)
+    for these, (damage, read) in found.items():
+        model = pitfalls.together(*these)(CHECKPOINT)
+        y, row = model.run(X).y, 1 if names[0] in these else 0
+        right = run(CHECKPOINT, X).y
+        assert damage.y == pytest.approx(((y - right).norm() / right.norm()).item(), abs=1e-12)
+        assert torch.allclose(read, model.A[:, row].mean(0)) and read.sum().item() == pytest.approx(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from matplotlib.patches import Circle, Rectangle
+from matplotlib.patches import Rectangle
 
 from vitbook.figures.attention import bare
 from vitbook.figures.palette import colour
@@ -31,15 +31,13 @@ def _half(axis, came: str, work: str, ink: str, says: str, leaves: str) -> None:
     for xs, ys in (([13, 13, 20], [STREAM, LOOP, LOOP]), ([46, 53], [LOOP] * 2), ([79, 84], [LOOP] * 2)):
         axis.plot(xs, ys, color=colour("muted"), linewidth=1.4)
     arrow = {"arrowstyle": "->", "color": colour("muted"), "shrinkA": 0, "shrinkB": 0}
-    axis.annotate("", (84, STREAM - 3.5), (84, LOOP), arrowprops=arrow)
+    axis.annotate("", (84, STREAM - 5), (84, LOOP), arrowprops=arrow)
     for left, words, edge in ((20, "LayerNorm", "muted"), (53, work, ink)):
         axis.add_patch(Rectangle((left, 8.5), 26, 13, facecolor=colour(edge), alpha=0.14, edgecolor="none"))
         axis.add_patch(Rectangle((left, 8.5), 26, 13, fill=False, edgecolor=colour(edge), linewidth=1.4))
         axis.text(left + 13, LOOP, words, ha="center", va="center", fontsize=11)
-    axis.add_patch(
-        Circle((84, STREAM), 3.6, facecolor=colour("ground"), edgecolor=colour("stream"), linewidth=2, zorder=3)
-    )
-    axis.text(84, STREAM - 0.2, "+", ha="center", va="center", fontsize=13, zorder=4)
+    axis.plot(84, STREAM, "o", markersize=17, color=colour("ground"), markeredgecolor=colour("stream"), markeredgewidth=2)
+    axis.text(84, STREAM - 0.2, "+", ha="center", va="center", fontsize=13)
     axis.text(2, 40, came, fontsize=12)
     axis.text(98, 40, leaves, fontsize=12, ha="right")
     axis.text(49.5, 2.2, says, fontsize=10, color=colour("muted"), ha="center")

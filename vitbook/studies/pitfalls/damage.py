@@ -74,7 +74,9 @@ def together(*names: str) -> type[Right]:
     slips = [known(name) for name in names]
     for one, other in combinations(slips, 2):
         if shared := methods(one) & methods(other):
-            raise ValueError(f"{one.name!r} and {other.name!r} both change {', '.join(sorted(shared))}: choose one of them")
+            raise ValueError(
+                f"{one.name!r} and {other.name!r} both change {', '.join(sorted(shared))}: choose one of them"
+            )
     return type("Together", (Watched, *slips) if slips else (Watched,), {"name": " and ".join(names) or Right.name})
 
 

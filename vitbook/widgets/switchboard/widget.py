@@ -75,9 +75,7 @@ class Switchboard:
 
     def _on(self, uid: str, chosen: tuple[int, ...]) -> str:
         """The selector that holds while these switches are on and all others off."""
-        return "~".join(
-            f"#{uid}-{n}:{'checked' if n in chosen else 'not(:checked)'}" for n in range(len(self.names))
-        )
+        return "~".join(f"#{uid}-{n}:{'checked' if n in chosen else 'not(:checked)'}" for n in range(len(self.names)))
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         return {"text/html": self._repr_html_(), "text/plain": repr(self)}
