@@ -36,7 +36,9 @@ def _half(axis, came: str, work: str, ink: str, says: str, leaves: str) -> None:
         axis.add_patch(Rectangle((left, 8.5), 26, 13, facecolor=colour(edge), alpha=0.14, edgecolor="none"))
         axis.add_patch(Rectangle((left, 8.5), 26, 13, fill=False, edgecolor=colour(edge), linewidth=1.4))
         axis.text(left + 13, LOOP, words, ha="center", va="center", fontsize=11)
-    axis.plot(84, STREAM, "o", markersize=17, color=colour("ground"), markeredgecolor=colour("stream"), markeredgewidth=2)
+    axis.plot(
+        84, STREAM, "o", markersize=17, color=colour("ground"), markeredgecolor=colour("stream"), markeredgewidth=2
+    )
     axis.text(84, STREAM - 0.2, "+", ha="center", va="center", fontsize=13)
     axis.text(2, 40, came, fontsize=12)
     axis.text(98, 40, leaves, fontsize=12, ha="right")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,7 +11,6 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from vitbook.readout import top
 from vitbook.studies.pitfalls.right import Right, Stages
 from vitbook.studies.pitfalls.slips import ALL, FirstPatchRead
 
@@ -26,16 +24,12 @@ class Damage:
 
     z: for z_0 to z_L, the length of the difference over the length of the right one, all tokens together.
     y: the same for y.  cosine: between the right y and the wrong one.
-    probability: of the class that is right's first choice, as (right, wrong); top: the first five classes of each, as
-    indices from 0.  Both None where the checkpoint has no head.
     """
 
     name: str
     z: tuple[float, ...]
     y: float
     cosine: float
-    probability: tuple[float, float] | None = None
-    top: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
     @property
     def slip(self) -> type[Right]:
@@ -124,27 +118,13 @@ def damage(name: str, right: Stages, wrong: Stages) -> Damage:
     """From a right run to a wrong one."""
     z = tuple(relative(a, b) for a, b in zip(right.z, wrong.z, strict=True))
     cosine = torch.nn.functional.cosine_similarity(right.y.double(), wrong.y.double(), dim=0).item()
-    if right.logits is None:
-        return Damage(name, z, relative(right.y, wrong.y), cosine)
-    p, q = (torch.softmax(stages.logits.double(), dim=0) for stages in (right, wrong))
-    first = int(p.argmax())
-    ranks = tuple(tuple(index for index, _ in top(stages.logits)) for stages in (right, wrong))
-    return Damage(name, z, relative(right.y, wrong.y), cosine, (p[first].item(), q[first].item()), ranks)
+    return Damage(name, z, relative(right.y, wrong.y), cosine)
 
 
 def relative(right: Tensor, wrong: Tensor) -> float:
     """|wrong - right| / |right|, Euclidean lengths."""
     right, wrong = right.double(), wrong.double()
     return ((wrong - right).norm() / right.norm()).item()
-
-
-def lines(name: str) -> str:
-    """The mistake itself: the lines of ours that are wrong in it, as source text."""
-    return "\n".join(
-        textwrap.dedent(inspect.getsource(member)).rstrip()
-        for member in vars(known(name)).values()
-        if inspect.isfunction(member)
-    )
 
 
 def known(name: str) -> type[Right]:
