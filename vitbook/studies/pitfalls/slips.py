@@ -70,7 +70,7 @@ class NoFinalNorm(Right):
 class CausalMask(Right):
     name, kind, fine = "causal mask", "attention", False
     meaning = "no token may look at a later one, as in a GPT; [class] comes first and sees itself alone"
-    code = ("softmax(scores)", "softmax(scores.masked_fill(later, -inf))")
+    code = ("softmax(scores)", "scores[later] = -inf; softmax(scores)")
 
     def softmax(self, s):
         later = torch.ones_like(s, dtype=torch.bool).triu(1)
