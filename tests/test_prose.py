@@ -38,7 +38,13 @@ EVERYWHERE = {
 #: Numbers that one chapter types, with the reason.  A measured number has no place here.
 IN_CHAPTER = {
     "counting": {"0.6": "arithmetic of an answer", "13": "12 D² + 13 D", "307": "the name of the puzzle"},
-    "encoder_block": {"0.044715": "the coefficient in the definition of the tanh form"},
+    "encoder_block": {
+        "0.044715": "the coefficient in the definition of the tanh form",
+        "0.04471": "the same with a digit lost",
+        "0.75": "where GELU has its minimum, a value of the function",
+        "48": "a depth of the experiment, as its cell sets it",
+        "10000": "published: the paper's warm-up",
+    },
     "eq2": {
         **dict.fromkeys(
             "2.72 20.09 1.00 23.80 0.11 0.84 0.04".split(), "arithmetic of the invented example, worked in its cell"

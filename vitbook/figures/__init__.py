@@ -6,7 +6,7 @@ from importlib import import_module
 
 _ROOMS = {
     "bias": ("touched_tokens",),
-    "block": ("pitfall_map", "two_attentions"),
+    "block": ("block_diagram",),
     "encoder": ("layer_line",),
     "glued": ("facts", "glue"),
     "numbers": ("ladder", "layer_costs", "parameter_shares", "table_1_search", "tanh_errors"),

@@ -16,6 +16,7 @@ _ROOMS = {
     "scene.widget": ("opening_scene",),
     "query.widget": ("one_query",),
     "steps.widget": ("Step", "stepper"),
+    "switchboard.widget": ("State", "switches"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
