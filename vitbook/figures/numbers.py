@@ -65,7 +65,7 @@ def layer_costs(config: ViTConfig):
     axis.loglog(tokens, square * tokens**2, color=colour("query"))
     end = tokens[-1]
     for T, words, ink, y in (
-        (120, "the rest of the layer", "mlp", linear * 120),
+        (1000, "the rest of the layer", "mlp", linear * 1000),
         (1.6e4, "qkᵀ and Av", "query", square * 1.6e4**2),
     ):
         axis.annotate(
