@@ -85,7 +85,10 @@ def test_every_function_has_a_row():
 
 
 def test_only_trainings_are_beyond_a_build():
-    assert sorted(name.partition(".")[0] for name in TRAINED) == ["data"] * 3 + ["figure5"] * 18 + ["table5"] * 7 + ["table8"] * 8
+    assert (
+        sorted(name.partition(".")[0] for name in TRAINED)
+        == ["data"] * 3 + ["figure5"] * 18 + ["table5"] * 7 + ["table8"] * 8
+    )
     assert {e.name for e in ENTRIES if e.measure == "training"} == TRAINED
 
 
