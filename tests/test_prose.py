@@ -64,9 +64,10 @@ IN_CHAPTER = {
         **dict.fromkeys("15 20 25 30 45".split(), "minutes that a task may take, a guess of ours"),
     },
     "ledger": {"20": "the rule of the ledger: half a unit and a twentieth"},
-    "hybrid": dict.fromkeys(
-        "576 144 98 49 25 13".split(), "arithmetic of an answer: sides and tokens after each stride"
-    ),
+    "hybrid": {
+        **dict.fromkeys("576 144 31 63".split(), "arithmetic of an answer: tokens and reach after each stride"),
+        "50": "the layers of a ResNet-50",
+    },
     "looking_at_heads": {
         "128": "published: the pictures that the paper's figure averages over",
         "11": "the answer of an exercise, 11/16",
@@ -77,8 +78,9 @@ IN_CHAPTER = {
     },
     "numerics": {
         "0.044715": "the coefficient in the definition of the tanh form",
+        **dict.fromkeys("1.000001 1.00000001".split(), "the factors of the planted bug"),
         "1700": "the size that an exercise supposes",
-        "1.2": "its answer, 2 to the power of -13",
+        "0.00012": "its answer, 2 to the power of -13",
     },
     "related_work": {
         **dict.fromkeys("29 39 34".split(), "published: what SASA saves"),
