@@ -63,7 +63,11 @@ def test_warnings_fail_the_build(tmp_path):
 
 def test_a_build_says_what_a_reader_wants_and_no_more(tmp_path):
     """Into a file: no codes of a terminal, no word of kernels or of a font tool; what fails is told without a traceback of ours."""
-    small_book(tmp_path, {"one": HEADER + cell("6 * 7"), "two": HEADER + cell("import time\ntime.sleep(1)")})
+    # A kernel is forked from one that has imported nothing of the builder's, and stands where a kernel that starts by itself does.
+    afresh = "import os, sys, numpy\nassert '' in sys.path and not [name for name in sys.modules if 'bookbuild' in name]\n"
+    afresh += "assert os.getsid(0) == os.getpid() and os.environ['MPLBACKEND'].endswith('inline')\nnumpy.random.rand()"
+    two = HEADER + cell("import time, numpy\ntime.sleep(1)\nnumpy.random.rand()")
+    small_book(tmp_path, {"one": HEADER + cell(afresh), "two": two})
 
     def build() -> subprocess.CompletedProcess:
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
@@ -81,6 +85,11 @@ def test_a_build_says_what_a_reader_wants_and_no_more(tmp_path):
         r"built, in \d+ s. Open _build/html/index.html, or run `make serve`", end
     )
     assert (done.returncode, done.stderr) == (0, "")
+    drawn = [
+        re.search(r"0\.\d{9,}", (tmp_path / "_build" / "html" / "book" / f"{name}.html").read_text())[0]
+        for name in ("one", "two")
+    ]
+    assert len(set(drawn)) == 2, "chapters draw the same numbers by chance"
     (tmp_path / "book" / "one.md").write_text(HEADER + cell("assert 1 == 2, 'not yet'"))
     done = build()
     assert done.returncode == 1 and "FAILED  book/one" in done.stdout
