@@ -64,7 +64,9 @@ def test_warnings_fail_the_build(tmp_path):
 def test_a_build_says_what_a_reader_wants_and_no_more(tmp_path):
     """Into a file: no codes of a terminal, no word of kernels or of a font tool; what fails is told without a traceback of ours."""
     # A kernel is forked from one that has imported nothing of the builder's, and stands where a kernel that starts by itself does.
-    afresh = "import os, sys, numpy\nassert '' in sys.path and not [name for name in sys.modules if 'bookbuild' in name]\n"
+    afresh = (
+        "import os, sys, numpy\nassert '' in sys.path and not [name for name in sys.modules if 'bookbuild' in name]\n"
+    )
     afresh += "assert os.getsid(0) == os.getpid() and os.environ['MPLBACKEND'].endswith('inline')\nnumpy.random.rand()"
     two = HEADER + cell("import time, numpy\ntime.sleep(1)\nnumpy.random.rand()")
     small_book(tmp_path, {"one": HEADER + cell(afresh), "two": two})
