@@ -50,11 +50,12 @@ def pytest_collection_modifyitems(items):
 
 
 def when(item, in_a_browser: bool) -> int:
-    """JupyterLab, files that open pages, other files; of what shares nothing first builds and what is slow, then visits to pages."""
+    """JupyterLab and all chapters on other models, which take longest; files that open pages; other files; then what shares nothing:
+    first builds and what is slow, then visits to pages."""
     marked = lambda name: bool(item.get_closest_marker(name))  # noqa: E731
     if marked("spread"):
         return 3 if marked("book") or marked("slow") else 4
-    return 0 if marked("lab") else 1 if in_a_browser else 2
+    return 0 if marked("lab") or item.path.stem == "test_any_vit" else 1 if in_a_browser else 2
 
 
 @pytest.fixture(scope="session")
