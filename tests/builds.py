@@ -71,22 +71,25 @@ class Builder:
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
 
-    def start(self, folder: Path, options: list[str], out, environment: dict | None = None, largest: int = 0) -> Build:
-        """`jupyter-book build . OPTIONS` in a folder.
+    def start(self, folder: Path, options: list[str], out, errors=None, environment=None, largest: int = 0) -> Build:
+        """`jupyter-book build . OPTIONS` in a folder, or with no options `python -m bookbuild`.
 
-        What it says goes to the file `out`; no file may grow beyond `largest` bytes, if that is not 0.
+        What it says goes to the file `out`, and complaints to `errors`, if given; no file may grow beyond `largest` bytes, if that is
+        not 0.
         """
-        where = {"folder": str(folder), "out": str(out), "environment": dict(environment or os.environ)}
-        return Build(self._ask, self._ask(options=options, largest=largest, **where))
+        where = {"folder": str(folder), "out": str(out), "errors": str(errors or out)}
+        how = {"options": options, "environment": dict(environment or os.environ), "largest": largest}
+        return Build(self._ask, self._ask(**where, **how))
 
     def run(self, folder: Path, options: list[str], command: bool = False, **more) -> subprocess.CompletedProcess:
         """The same, to its end: exit code, and in `stdout` all that it said.  command: the command itself, nothing forked."""
         if command or not hasattr(os, "fork"):
             called = [Path(sys.executable).with_name("jupyter-book"), "build", ".", *options]
             return subprocess.run(called, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        with tempfile.NamedTemporaryFile("r", suffix=".log") as out:
-            code = self.start(folder, options, out.name, **more).wait()
-            return subprocess.CompletedProcess("jupyter-book build", code, out.read())
+        with tempfile.NamedTemporaryFile("r", suffix=".log") as out, tempfile.NamedTemporaryFile("r") as errors:
+            apart = {} if options else {"errors": errors.name}
+            code = self.start(folder, options, out.name, **apart, **more).wait()
+            return subprocess.CompletedProcess("jupyter-book build", code, out.read(), errors.read())
 
     def close(self) -> None:
         if self.process is not None:
@@ -168,8 +171,10 @@ def fork(**request) -> int:
     os._exit(code)
 
 
-def build(folder: str, options: list[str], out: str, environment: dict, largest: int) -> int:
+def build(folder: str, options: list[str], out: str, errors: str, environment: dict, largest: int) -> int:
     from jupyter_book.cli.main import main
+
+    import bookbuild.__main__
 
     os.setsid()
     os.chdir(folder)
@@ -177,13 +182,16 @@ def build(folder: str, options: list[str], out: str, environment: dict, largest:
     os.environ.update(environment)
     sys.path[:0] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    for stream in (1, 2):
-        os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
+    for stream, file in ((1, out), (2, errors)):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
     if largest:
         import resource
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
     try:
+        if not options:
+            sys.argv = ["bookbuild"]
+            return bookbuild.__main__.main()
         main(["build", ".", *options])
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
