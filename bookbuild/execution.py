@@ -6,12 +6,17 @@ keyed on the cells alone, so it is emptied first: what the pages show was comput
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
+import sys
+from collections import Counter
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import nullcontext
 from hashlib import sha256
 from multiprocessing import active_children, parent_process
 from pathlib import Path
+from socket import socket
 from threading import Thread
 from time import monotonic
 
@@ -19,6 +24,7 @@ import nbformat
 import zmq
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
+from jupyter_client.provisioning import LocalProvisioner
 from myst_nb.core.read import is_myst_markdown_notebook
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
@@ -29,12 +35,18 @@ from sphinx.util import logging
 from traitlets.config import Config
 
 import vitbook
+from bookbuild.nursery import Kernel, nursery
 
 log = logging.getLogger(__name__)
 
 READER = {"name": "myst_nb_md", "type": "plugin"}
 EXECUTED = "executed"  # beside html in _build
 MOST_AT_ONCE = 4  # kernels, each of which may hold a model
+LAUNCHER = [sys.executable, "-m", "ipykernel_launcher"]
+# What chapters that import the package come to import later, in a function of ours.
+LATER = """torch matplotlib.pyplot vitbook.figures.plotting vitbook.widgets anywidget onnx
+transformers.models.vit.modeling_vit""".split()
+MANY = 4  # chapters that import the package, from which on all of that is imported once
 # Without it each kernel warns that others on this machine could read along.
 ENCRYPTED = Config({"KernelManager": {"transport_encryption": "auto"}} if zmq.has("curve") else {})
 ENDED = {
@@ -108,7 +120,10 @@ def _execute(cache, records: dict[int, str], timeout: int) -> dict[str, str]:
     import matplotlib.font_manager  # noqa: F401
 
     failed = {}
-    with ProcessPoolExecutor(workers, initializer=_end_with_the_build) as pool:
+    with (
+        kernels_for([cache.get_project_notebook(pk).nb for pk in records]) as kernels,
+        ProcessPoolExecutor(workers, initializer=_begin, initargs=[kernels]) as pool,
+    ):
         jobs = {pool.submit(run_chapter, cache, pk, timeout): name for pk, name in records.items()}
         try:
             for done, job in enumerate(as_completed(jobs), 1):
@@ -124,8 +139,50 @@ def _execute(cache, records: dict[int, str], timeout: int) -> dict[str, str]:
     return failed
 
 
+def kernels_for(chapters: list[nbformat.NotebookNode]):
+    """Where kernels come from: a process that has imported what several of these chapters import, or nowhere."""
+    if sys.platform != "linux" or len(chapters) < 2:
+        return nullcontext()
+    asked = Counter(name for chapter in chapters for name in imported(chapter))
+    shared = sorted(name for name, times in asked.items() if times > 1)
+    return nursery(["ipykernel.kernelapp", *shared, *(LATER if asked["vitbook"] >= MANY else ())])
+
+
+def imported(chapter: nbformat.NotebookNode) -> set[str]:
+    """The modules that the cells of a notebook import."""
+    names = set()
+    for cell in chapter.cells:
+        try:
+            lines = ast.walk(ast.parse(cell.source if cell.cell_type == "code" else ""))
+        except SyntaxError:  # IPython's own words, or a mistake that running the cell will tell
+            continue
+        for line in lines:
+            names |= {alias.name for alias in line.names} if isinstance(line, ast.Import) else set()
+            names |= {line.module} if isinstance(line, ast.ImportFrom) and line.module and not line.level else set()
+    return names
+
+
 class ChapterFailed(Exception):
     """A cell of a chapter that did not come to its end: where, and why."""
+
+
+class Forked(LocalProvisioner):
+    """A kernel of the nursery in the place of one that starts by itself."""
+
+    async def launch_kernel(self, cmd, **how):
+        if cmd[: len(LAUNCHER)] != LAUNCHER:
+            return await super().launch_kernel(cmd, **how)
+        self.process = Kernel(_kernels, cmd[len(LAUNCHER) :], how.get("cwd") or Path.cwd(), how["env"])
+        self.pid = self.pgid = self.process.pid
+        return self.connection_info
+
+
+class Client(NotebookClient):
+    def create_kernel_manager(self):
+        manager = super().create_kernel_manager()
+        if _kernels:
+            manager.provisioner = Forked(kernel_id="", kernel_spec=manager.kernel_spec, parent=manager)
+        return manager
 
 
 def run_chapter(cache, pk: int, timeout: int) -> CacheBundleIn:
@@ -135,7 +192,7 @@ def run_chapter(cache, pk: int, timeout: int) -> CacheBundleIn:
     # a second or two to clean up what nobody needs.
     how = {"record_timing": False, "shutdown_kernel": "immediate"}
     resources = {"metadata": {"path": str(Path(chapter.uri).parent)}}
-    client = NotebookClient(chapter.nb, timeout=timeout, resources=resources, config=ENCRYPTED, **how)
+    client = Client(chapter.nb, timeout=timeout, resources=resources, config=ENCRYPTED, **how)
     started = [0]
     client.on_cell_start = lambda cell, cell_index: started.append(cell_index)
     start = monotonic()
@@ -170,8 +227,13 @@ def _keep(cache, job: Future, name: str) -> str:
     return ""
 
 
-def _end_with_the_build() -> None:
+_kernels: socket | None = None  # in a worker: where its kernels come from, if they are forked
+
+
+def _begin(kernels: socket | None) -> None:
     """In a worker: end when the build ends, even killed, and take the kernel along."""
+    global _kernels
+    _kernels = kernels
 
     def watch() -> None:
         parent_process().join()

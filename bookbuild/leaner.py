@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -56,7 +57,13 @@ def words_of(static: Path, pages: Iterable[str]) -> set[str]:
 
 def without_unused(css: str, words: set[str]) -> str:
     """The style sheet without the selectors that ask for a class or an id that is not among the words."""
-    return "\n".join(_used(tinycss2.parse_stylesheet(css, skip_comments=True, skip_whitespace=True), words))
+    return "\n".join(_used(parsed(css), words))
+
+
+@cache
+def parsed(css: str) -> list:
+    """The rules of a style sheet, as they stand in it: the theme's are the same in every build."""
+    return tinycss2.parse_stylesheet(css, skip_comments=True, skip_whitespace=True)
 
 
 def _used(rules: list, words: set[str]) -> Iterator[str]:

@@ -13,7 +13,7 @@ LOCAL_SCHEMES = ("file", "data", "blob", "about")
 SETTLED = """async () => {
   const start = performance.now();
   const until = async (done) => { while (!done() && performance.now() - start < 20000) await new Promise(r => setTimeout(r, 50)); };
-  window.dispatchEvent(new Event('beforeprint'));  // widgets further down would wait until they are near
+  for (const sign of ['beforeprint', 'afterprint']) window.dispatchEvent(new Event(sign));  // widgets further down would wait
   const views = document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]').length;
   const drawn = () => document.querySelectorAll('.widget-subarea > *').length;
   await until(() => drawn() >= views);

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from filelock import FileLock
 from jaxtyping import install_import_hook
 
 ROOT = Path(__file__).parents[1]
@@ -50,11 +51,12 @@ def pytest_collection_modifyitems(items):
 
 
 def when(item, in_a_browser: bool) -> int:
-    """JupyterLab, files that open pages, other files; of what shares nothing first builds and what is slow, then visits to pages."""
+    """JupyterLab and all chapters on other models, which take longest; files that open pages; other files; then what shares nothing:
+    first builds and what is slow, then visits to pages."""
     marked = lambda name: bool(item.get_closest_marker(name))  # noqa: E731
     if marked("spread"):
         return 3 if marked("book") or marked("slow") else 4
-    return 0 if marked("lab") else 1 if in_a_browser else 2
+    return 0 if marked("lab") or item.path.stem == "test_any_vit" else 1 if in_a_browser else 2
 
 
 @pytest.fixture(scope="session")
@@ -71,10 +73,16 @@ def site() -> Path:
 
 @pytest.fixture(scope="session")
 def sample_site(tmp_path_factory) -> Path:
-    """tests/sample/style.md, one of each style, built as strictly as the book and with its configuration."""
-    folder = tmp_path_factory.mktemp("sample")
-    small_book(folder, {"style": (ROOT / "tests" / "sample" / "style.md").read_text(encoding="utf-8")})
-    build_book(folder)
+    """tests/sample/style.md, one of each style, built as strictly as the book and with its configuration: once for all workers."""
+    folder, worker = tmp_path_factory.getbasetemp(), os.environ.get("PYTEST_XDIST_WORKER")
+    folder = (folder.parent if worker else folder) / "sample"
+    with FileLock(f"{folder}.lock"):
+        if not (folder / "built").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            small_book(folder, {"style": (ROOT / "tests" / "sample" / "style.md").read_text(encoding="utf-8")})
+            build_book(folder)
+            (folder / "built").touch()
     return folder / "_build" / "html"
 
 
@@ -204,6 +212,7 @@ def browser():
                 "--no-sandbox",
                 "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
                 f"--blink-settings={LAZY}",
+                "--renderer-process-limit=1",  # a page needs no new one when the last has left
             ],
         )
         yield chromium

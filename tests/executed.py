@@ -1,7 +1,8 @@
-"""Runs chapters on a checkpoint as the build runs them, without the build: ``python tests/executed.py CHECKPOINT chapter.md ...``.
+"""Runs chapters on checkpoints as the build runs them, without the build.
 
-Each chapter has a process of its own, forked from one that has imported everything.  What went wrong is printed as JSON,
-name of the chapter -> words; an empty object is a success.
+``python tests/executed.py`` reads lines of JSON, each a list of a checkpoint and chapters, and answers each with a line: name of the
+chapter -> what went wrong; an empty object is a success. Each chapter has a process of its own, forked from one that has imported
+everything.
 """
 
 from __future__ import annotations
@@ -68,13 +69,15 @@ def _wrong_with(text: str) -> str:
 
 def _laid_out(fig, alt: str) -> str:
     """In the place of a drawing: what it may fail at is its layout, and writing it down twice costs four times that."""
-    fig.draw_without_rendering()
+    if engine := fig.get_layout_engine():
+        engine.execute(fig)
     return "<svg></svg>"
 
 
 def import_everything() -> None:
     """What most chapters need, so that each need not load it again."""
     import matplotlib.pyplot  # noqa: F401
+    import onnx  # noqa: F401
     import skimage.data  # noqa: F401
     import torch
     from transformers import ViTForImageClassification, ViTModel  # noqa: F401
@@ -87,8 +90,8 @@ def import_everything() -> None:
 
 
 if __name__ == "__main__":
-    source, *paths = sys.argv[1:]
     sys.path.insert(0, str(ROOT))
-    if len(paths) > 3:  # a few load only what they need
-        import_everything()
-    print(json.dumps(all_wrong(source, [Path(path).resolve() for path in paths])))
+    import_everything()
+    for line in sys.stdin:
+        source, *paths = json.loads(line)
+        print(json.dumps(all_wrong(source, [Path(path).resolve() for path in paths])), flush=True)

@@ -45,26 +45,32 @@ def write(folder: Path, image_size: list[int], num_channels: int = 3, **changes)
     return folders.settings(folder, file="preprocessor_config.json", **how)
 
 
-def run(checkpoint: Path | str, *chapters: Path) -> dict[str, str]:
-    """Name of a chapter -> what went wrong, where something did."""
-    done = subprocess.run(
-        [sys.executable, "tests/executed.py", str(checkpoint), *map(str, chapters)],
-        cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads(done.stdout)
+@pytest.fixture(scope="module")
+def run():
+    """``run(checkpoint, *chapters)``: name of a chapter -> what went wrong, where something did."""
+    with subprocess.Popen(
+        [sys.executable, "tests/executed.py"], cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+
+        def answer(checkpoint: Path | str, *chapters: Path) -> dict[str, str]:
+            process.stdin.write(json.dumps([str(checkpoint), *map(str, chapters)]) + "\n")
+            process.stdin.flush()
+            return json.loads(process.stdout.readline())
+
+        yield answer
+        process.stdin.close()
 
 
 @pytest.mark.slow
-@pytest.mark.spread
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_chapter_runs_on_any_plain_vit(shape, tmp_path):
+def test_every_chapter_runs_on_any_plain_vit(run, shape, tmp_path):
     pages, sizes = SHAPES[shape]
     assert run(write(tmp_path / "vit", **sizes), *pages) == {}
 
 
 @pytest.mark.slow
-def test_what_goes_wrong_in_a_chapter_is_found(tmp_path):
+def test_what_goes_wrong_in_a_chapter_is_found(run, tmp_path):
     cell = "```{{code-cell}} ipython3\n{}\n```\n"
     glued = cell.format("from vitbook.figures import glue\nglue(seen=1)")
     texts = {

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pytest
 
 from vitbook.figures import palette
-from vitbook.figures.block import KINDS, _short, pitfall_map, two_attentions
+from vitbook.figures.block import block_diagram
 from vitbook.figures.pencil import pencil_steps
+from vitbook.figures.plotting import carried, finish
 from vitbook.studies import pencil
-from vitbook.studies.numpy_block import causal_mask, masked, softmax
-from vitbook.studies.pitfalls import PITFALLS, Damage
 
 
 def ours(drawing) -> bool:
@@ -29,24 +27,8 @@ def test_the_steps_of_either_head():
     assert ours(first)
 
 
-def test_attention_with_and_without_a_mask():
-    scores = np.random.default_rng(0).standard_normal((5, 5))
-    drawing = two_attentions({"plain": softmax(scores), "masked": softmax(masked(scores, causal_mask(5)))})
-    assert "plain: the first row is" in drawing.alt and "0 of 25 weights are 0" in drawing.alt
-    assert "masked: the first row is 1.00, 0.00, 0.00, 0.00, 0.00, 10 of 25 weights are 0" in drawing.alt
+def test_the_block_is_two_loops_that_a_phone_shows_below_each_other():
+    drawing = finish(block_diagram(), "The block.")
     assert ours(drawing)
-
-
-def test_the_map_of_pitfalls_leaves_none_out():
-    damages = [Damage(name, (0.0, 1e-3, 0.5 + n), 0.1, 1 - 0.03 * n) for n, name in enumerate(reversed(PITFALLS))]
-    drawing = pitfall_map(damages, floor=1e-6, others=0.7)
-    for name in PITFALLS:
-        assert f" {name}: 1.0e-03 after layer 1" in drawing.alt
-    assert ours(drawing)
-    assert {slip.kind for slip in PITFALLS.values()} == set(KINDS)
-
-
-def test_cosines_near_one_say_what_is_lacking():
-    assert [_short(c) for c in (0.8264, -0.031, 1 - 1.7e-6, 1 - 4e-10, 0.99)] == [
-        "0.83", "−0.03", "1 − 2e-6", "1 − 4e-10", "0.99",
-    ]  # fmt: skip
+    wide, phone = carried(drawing.svg)
+    assert phone is not None and 'width="258' in phone and 'width="525' in wide, "in points"

@@ -10,9 +10,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from conftest import ROOT, build_book, small_book
+from conftest import BUILDER, ROOT, build_book, small_book
 
 from bookbuild import execution
+from bookbuild.__main__ import main as build_here
 from bookbuild.home import lend_a_home
 
 pytestmark = pytest.mark.book
@@ -61,16 +62,19 @@ def test_warnings_fail_the_build(tmp_path):
         assert complaint in said, complaint
 
 
-def test_a_build_says_what_a_reader_wants_and_no_more(tmp_path):
+def test_a_build_says_what_a_reader_wants_and_no_more(tmp_path, monkeypatch, capsys):
     """Into a file: no codes of a terminal, no word of kernels or of a font tool; what fails is told without a traceback of ours."""
-    small_book(tmp_path, {"one": HEADER + cell("6 * 7"), "two": HEADER + cell("import time\ntime.sleep(1)")})
+    # A kernel is forked from one that has imported nothing of the builder's, and stands where a kernel that starts by itself does.
+    afresh = (
+        "import os, sys, numpy\nassert '' in sys.path and not [name for name in sys.modules if 'bookbuild' in name]\n"
+    )
+    afresh += "assert os.getsid(0) == os.getpid() and os.environ['MPLBACKEND'].endswith('inline')\nnumpy.random.rand()"
+    two = HEADER + cell("import time, numpy\ntime.sleep(1)\nnumpy.random.rand()")
+    small_book(tmp_path, {"one": HEADER + cell(afresh), "two": two})
 
-    def build() -> subprocess.CompletedProcess:
-        environment = os.environ | {"PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-m", "bookbuild"]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-
-    done = build()
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "bookbuild"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     versions, *greeting, running, one, two, writing, _, end = done.stdout.splitlines()
     assert versions.startswith("Python 3") and "torch" in versions and len(greeting) == 2
     assert running == "running 2 chapters, 2 at a time" or "1 at a time" in running
@@ -81,21 +85,19 @@ def test_a_build_says_what_a_reader_wants_and_no_more(tmp_path):
         r"built, in \d+ s. Open _build/html/index.html, or run `make serve`", end
     )
     assert (done.returncode, done.stderr) == (0, "")
+    drawn = [
+        re.search(r"0\.\d{9,}", (tmp_path / "_build" / "html" / "book" / f"{name}.html").read_text())[0]
+        for name in ("one", "two")
+    ]
+    assert len(set(drawn)) == 2, "chapters draw the same numbers by chance"
     (tmp_path / "book" / "one.md").write_text(HEADER + cell("assert 1 == 2, 'not yet'"))
-    done = build()
+    done = BUILDER.run(tmp_path, [])
     assert done.returncode == 1 and "FAILED  book/one" in done.stdout
     assert "not yet" in done.stderr and "1 of 2 chapters failed" in done.stderr
     assert "\x1b" not in done.stdout + done.stderr and "bookbuild/" not in done.stderr
-    assert (
-        "no book in"
-        in subprocess.run(
-            [sys.executable, "-m", "bookbuild"],
-            cwd=ROOT / "tests",
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-        ).stderr
-    )
+    monkeypatch.chdir(ROOT / "tests")
+    monkeypatch.setattr(sys, "argv", ["bookbuild"])
+    assert build_here() == 1 and "no book in" in capsys.readouterr().err
 
 
 def test_cells_run_again_when_the_package_has_changed_and_only_then(monkeypatch):

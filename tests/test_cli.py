@@ -43,7 +43,7 @@ def test_counting_and_help_start_without_torch():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
-    for command in ("fetch", "doctor", "count", "compare", "attention"):
+    for command in ("fetch", "doctor", "count", "compare", "attention", "ledger"):
         assert command in done.stdout
 
 

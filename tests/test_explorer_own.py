@@ -9,6 +9,7 @@ import json
 from functools import cache
 from pathlib import Path
 
+import javascript
 import numpy as np
 import pytest
 import torch
@@ -17,9 +18,10 @@ from PIL import Image
 from test_browser import STICKS_OUT, violations
 from test_explorer_browser import STATE
 from test_pencil_widget import MODEL
-from tiny import checkpoint_of, random_weights
+from tiny import ODD, checkpoint_of, random_weights
 
 from bookbuild.pages import policy
+from vitbook.figures.attention import lit
 from vitbook.figures.palette import colour
 from vitbook.model import run
 from vitbook.patches import describe
@@ -382,3 +384,19 @@ def test_a_chapter_may_show_some_of_the_changes():
     assert several == ["norm", "residual", "axis", "root", "positions", "order"]
     with pytest.raises(ValueError, match="change must be one of hide"):
         AttentionExplorer(tiny(), change="everything")
+
+
+def test_light_is_that_of_the_figures(visit, tmp_path):
+    """The same photograph and weights, pixel for pixel but for rounding."""
+    photo = Image.open(io.BytesIO(picture_file(size=(80, 60)))).convert("RGB")
+    weights = np.random.default_rng(4).random(ODD.N + 1).astype("<f4")
+    theirs = lit(photo, weights, ODD, size=(80, 60)).astype(int)
+    script = javascript.joined(tmp_path, "kit/light.js")
+    page = visit.blank(300, 300)
+    body = """
+      const data = new Uint8ClampedArray(data_.photo);
+      return [...lit({ width: 80, height: 60, data }, data_.weights, Math.max(...data_.weights), { rows: 3, columns: 4 })];
+    """.replace("data_", "given")
+    given = {"photo": np.asarray(photo.convert("RGBA")).ravel().tolist(), "weights": weights[1:].tolist()}
+    ours = np.array(page.evaluate(f"(given) => {{ {script} {body} }}", given)).reshape(60, 80, 4)
+    assert np.abs(ours[..., :3] - theirs).max() <= 3 and (ours[..., 3] == 255).all()

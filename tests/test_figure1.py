@@ -247,7 +247,7 @@ def test_numbers():
 
 
 def test_words():
-    assert [percent(s) for s in (0, 0.986, 0.00042, 0.0000001)] == ["0", "98.6 %", "0.042 %", "under 0.001 %"]
+    assert [percent(s) for s in (0, 0.986, 0.00042, 0.0000001)] == ["0", "98.6%", "0.042%", "under 0.001%"]
     assert fitted("Egyptian cat", 10, 2) == ["Egyptian", "cat"]
     assert fitted("a very long name of a class of things", 10, 2) == ["a very", "long name…"]
     assert in_svg("LN") == "LN" and "<" not in re.sub(r"</?tspan[^>]*>", "", in_svg("z'_12"))

@@ -1,7 +1,9 @@
 """The ledger: the file is whole, what can be computed here agrees, and a wrong number could not hide."""
 
+import ast
 import dataclasses
 import inspect
+import json
 import os
 import re
 from pathlib import Path
@@ -11,17 +13,19 @@ import pytest
 import torch
 from PIL import Image
 
-from vitbook.ledger import measure, publications, verdicts
-from vitbook.ledger.publications import Token, cats, documents, entries, published
-from vitbook.ledger.verdicts import AGREES, DIFFERS, ERRATUM, is_the_cats, judge, read_ledger
+from vitbook.__main__ import main
+from vitbook.ledger import measure, publications, record, verdicts
+from vitbook.ledger.publications import Token, entries, published
+from vitbook.ledger.verdicts import AGREES, DIFFERS, ERRATUM, HOLDS, REFUTED, is_the_cats, judge, read_ledger
 from vitbook.library.checkpoints import CheckpointError, load_checkpoint
 from vitbook.library.hub import reference_snapshot
 from vitbook.studies import pencil
 from vitbook.studies.counting import PRINTED_MILLIONS
 
 ENTRIES = list(entries().values())
-#: Rows that no build can compute: the authors' own trainings, and the pictures that went into them.
-TRAINED = {e.name for e in ENTRIES if e.needs == "training"}
+#: Rows that no build can compute: the authors' own trainings, the pictures that went into them, and what they cite.
+BEYOND = {e.name for e in ENTRIES if e.needs in ("training", "cited")}
+CHAPTERS = {path.stem for path in (Path(__file__).parents[1] / "book").glob("*.md")}
 names = {"ids": lambda entry: entry.name}
 
 
@@ -40,8 +44,8 @@ def the_cats():
 def another_picture_of_that_size_and_colour():
     """Noise that passes for the two cats by its size and its mean colour, so that every row is judged."""
     rng = np.random.default_rng(3)
-    width, height = cats()["size"]
-    noise = rng.normal(cats()["mean"], 20, size=(height, width, 3))
+    width, height = publications.file()["cats"]["size"]
+    noise = rng.normal(publications.file()["cats"]["mean"], 20, size=(height, width, 3))
     return Image.fromarray(noise.round().clip(0, 255).astype(np.uint8))
 
 
@@ -51,15 +55,20 @@ def bare():
 
 
 @pytest.fixture(scope="module")
-def random_b16(tmp_path_factory):
+def saved_b16(tmp_path_factory):
     """A ViT-B/16 with random weights (transformers' own initialisation), saved and loaded like any checkpoint."""
     from transformers import ViTConfig, ViTForImageClassification, ViTImageProcessor
 
     torch.manual_seed(16)
-    folder = tmp_path_factory.mktemp("random") / "vit-b16"
+    folder = tmp_path_factory.mktemp("random") / "vit-b16"  # its name is the checkpoint's
     ViTForImageClassification(ViTConfig(num_labels=1000)).save_pretrained(folder)
     ViTImageProcessor().save_pretrained(folder)
-    return load_checkpoint(folder)
+    return load_checkpoint(folder), folder
+
+
+@pytest.fixture(scope="module")
+def random_b16(saved_b16):
+    return saved_b16[0]
 
 
 @pytest.fixture(scope="module")
@@ -71,22 +80,75 @@ def on_random(random_b16):
 
 
 @pytest.mark.parametrize("entry", ENTRIES, **names)
-def test_every_row_names_a_function_and_arguments_that_it_takes(entry):
-    function = measure.functions()[entry.measure]
-    wanted = inspect.signature(function).parameters
-    given = dict(entry.args) | ({"here": None} if "here" in wanted else {})
-    inspect.signature(function).bind(**given)
-    assert function.__doc__
-    assert ("here" in wanted) == (entry.needs != "nothing"), "a row that needs something must be given it, and no other"
+def test_every_row_has_an_expression_of_names_that_are_known(entry):
+    if entry.name in BEYOND:
+        assert entry.here is None
+        return
+    wanted = measure.expected(entry.here)
+    of_here = {name for name in wanted if name not in measure.NAMES}
+    assert all(hasattr(measure.Here, name) or name == "given" for name in of_here), of_here
+    assert bool(of_here) == (entry.needs != "nothing"), "a row that needs something must be given it, and no other"
 
 
-def test_every_function_has_a_row():
-    assert set(measure.functions()) == {entry.measure for entry in ENTRIES}
+def test_every_name_has_a_row():
+    used = set().union(*(measure.expected(entry.here) for entry in ENTRIES if entry.here))
+    own = {name for name, thing in vars(measure.Here).items() if not name.startswith("_")} - {
+        "given",
+        "picture",
+        "prepared_x",
+    }
+    assert measure.NAMES.keys() | own == used
+    functions = [f for f in measure.NAMES.values() if inspect.isfunction(f) and f.__name__ != "<lambda>"]
+    assert len(functions) > 10 and all(f.__doc__ for f in functions if f.__module__.startswith("vitbook"))
 
 
-def test_only_trainings_are_beyond_a_build():
-    assert sorted(name.partition(".")[0] for name in TRAINED) == ["data"] * 3 + ["table5"] * 7 + ["table8"] * 8
-    assert {e.name for e in ENTRIES if e.measure == "training"} == TRAINED
+def test_only_trainings_and_citations_are_beyond_a_build():
+    counts = {
+        "classes": 1,
+        "data": 3,
+        "figure4": 1,
+        "figure5": 18,
+        "section2": 2,
+        "table2": 6,
+        "table3": 12,
+        "table4": 7,
+        "table5": 14,
+        "table7": 1,
+        "table8": 8,
+    }
+    assert sorted(name.partition(".")[0] for name in BEYOND) == [name for name, n in counts.items() for _ in range(n)]
+    assert {e.name for e in ENTRIES if e.here is None} == BEYOND
+
+
+def test_what_an_expression_names_itself_is_not_asked_for():
+    assert measure.expected("[a(n) for n in x if n]") == {"a", "x"}
+    assert measure.expected("(lambda c: c.D + B16.D)(L16)") == {"B16", "L16"}
+    with pytest.raises(SyntaxError):
+        measure.expected("import os")
+
+
+@pytest.mark.parametrize("entry", ENTRIES, **names)
+def test_a_row_leads_to_a_chapter_that_is_there(entry):
+    assert entry.chapter in CHAPTERS and entry.where and entry.quantity
+    titles = publications.file()["chapters"]
+    assert len({title for title, _ in titles.values()}) == len(titles)
+
+
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.erratum], **names)
+def test_the_sum_of_an_erratum_holds(entry):
+    """An equation between numbers is true to the digits of its right side; the others hold a comparison or say in words."""
+    plain = entry.sum.replace("−", "-").replace("·", "*")
+    left, sign, right = plain.rpartition("=")
+    if sign and re.fullmatch(r"[-+*/().\d\s]+", plain.replace("=", "")):
+        value = eval(compile(ast.parse(left.strip(), mode="eval"), entry.name, "eval"), {"__builtins__": {}})
+        assert abs(value - float(right)) <= 0.5 * 10.0 ** -len(right.strip().partition(".")[2])
+    else:
+        assert re.search(r"[<>]|: no place", entry.sum), "neither an equation nor a comparison"
+
+
+def test_most_errata_are_shown_by_an_equation():
+    errata = [e for e in ENTRIES if e.erratum]
+    assert sum("=" in e.sum for e in errata) >= 9 and len(errata) == 12
 
 
 def test_no_quantity_stands_twice():
@@ -97,8 +159,9 @@ def test_no_quantity_stands_twice():
 
 
 def test_the_documents_are_all_used():
-    assert {e.document for e in ENTRIES} == set(documents())
-    assert {e.needs for e in ENTRIES} == set(publications.needs())
+    assert {e.document for e in ENTRIES} == set(publications.file()["documents"])
+    assert {e.needs for e in ENTRIES} == set(publications.file()["needs"])
+    assert {e.chapter for e in ENTRIES} == set(publications.file()["chapters"])
 
 
 @pytest.mark.parametrize(
@@ -107,10 +170,13 @@ def test_the_documents_are_all_used():
         (('name = "large.sizes"', 'name = "base.sizes"'), "two rows named table1.base.sizes"),
         (('printed = "12 768 3072 12"', 'printed = ""'), "table1.base.sizes: printed is empty"),
         (
-            ('document = "paper"\nwhere = "Table 1"', 'document = "papre"\nwhere = "Table 1"'),
+            ('document = "paper"\nchapter = "counting"', 'document = "papre"\nchapter = "counting"'),
             "unknown document 'papre'",
         ),
-        (('correct = "87"', ""), "an erratum needs its reason and the correct numbers"),
+        (('correct = "87"', ""), "an erratum needs its reason, its sum and the correct numbers"),
+        (('sum = "5 − 1 = 4"', ""), "errata.top_row: an erratum needs its reason, its sum"),
+        (('so = "Nearly:', 'structural = "Nearly:'), "step7.two_thirds: a claim needs what is so"),
+        (('chapter = "appendix_a"', 'chapter = "appendix_z"'), "unknown chapter 'appendix_z'"),
         (('printed = "4.8e-07"', 'printed = "little"'), "permutation.noise: a bound is made of numbers"),
         (('kind = "bound"', 'kind = "about"'), "unknown kind 'about'"),
         (('quantity = "z"\n', ""), "tiny.z.*quantity"),
@@ -121,7 +187,7 @@ def test_a_row_that_is_not_as_it_should_be(monkeypatch, tmp_path, change, compla
     assert change[0] in text
     (tmp_path / "published.toml").write_text(text.replace(*change), encoding="utf-8")
     monkeypatch.setattr(publications, "FILE", tmp_path / "published.toml")
-    caches = (publications._file, publications.entries)
+    caches = (publications.file, publications.entries)
     for cached in caches:
         cached.cache_clear()
     try:
@@ -145,6 +211,7 @@ def test_a_row_that_is_not_as_it_should_be(monkeypatch, tmp_path, change, compla
         ("1e-6", 1e-6, 1e-6),
         ("32.7%", 0.327, 1e-3),
         ("28.35M", 28.35e6, 1e4),
+        ("9.9k", 9900, 100),
         ("86M", 86e6, 1e6),
         ("-0.000", 0, 1e-3),
         ("+3", 3, 1),
@@ -202,15 +269,21 @@ def test_numbers_that_two_files_know_are_the_same():
 def test_what_needs_no_checkpoint_agrees_or_is_an_erratum(bare):
     free = bare.where(needs="nothing")
     assert len(free) > 100
-    wrong = [
-        (r.entry.name, r.entry.text, r.text) for r in free if r.verdict != (ERRATUM if r.entry.erratum else AGREES)
-    ]
+    wrong = [(r.entry.name, r.entry.text, r.text) for r in free if r.verdict != should_be(r.entry)]
     assert not wrong
+
+
+def should_be(entry):
+    """The verdict of a row that can be judged and is right."""
+    if entry.kind == "claim":
+        return HOLDS if entry.holds else REFUTED
+    return ERRATUM if entry.erratum else AGREES
 
 
 def test_the_rest_says_what_it_needs(bare):
     expected = {"pixels": "needs the picture", "weights": "needs the reference checkpoint", "run": "needs the reference checkpoint",
-                "in21k": "needs the in21k checkpoint", "training": "needs the authors' training runs"}  # fmt: skip
+                "in21k": "needs the in21k checkpoint", "training": "needs the authors' training runs",
+                "cited": "needs the cited work"}  # fmt: skip
     for row in bare:
         if row.entry.needs != "nothing":
             assert (row.verdict, row.measured, row.judged) == (expected[row.entry.needs], None, False), row.entry.name
@@ -279,7 +352,7 @@ def test_the_embedded_checkpoint_is_run_but_not_judged():
 def test_a_changed_digit_is_seen(entry, bare):
     """Every printed number, two units further in its last digit (or a bound a thousand times lower), no longer agrees."""
     measured = bare[entry.name].measured
-    field = "correct" if entry.erratum else "tokens"
+    field = "correct" if entry.erratum or entry.kind == "claim" else "tokens"
     for i, token in enumerate(getattr(entry, field)):
         if entry.kind == "bound":
             changed = dataclasses.replace(token, value=token.value / 1000) if measured[i] > 1e-12 else None
@@ -327,24 +400,31 @@ def test_the_real_picture_is_known():
 
 
 def test_a_ledger_reads_well(bare):
-    assert re.fullmatch(r"<Ledger of \d+ published numbers on no checkpoint and no picture: .*>", repr(bare))
+    assert re.fullmatch(
+        r"<Ledger of \d+ rows with \d+ published numbers on no checkpoint and no picture: .*>", repr(bare)
+    )
+    assert len(bare.printed) + len(bare.where(kind="claim")) == len(bare) and bare.where(kind="claim").numbers == 0
+    assert bare.numbers == bare.printed.numbers > 3 * len(bare)
     assert sum(bare.verdicts.values()) == len(bare) == len(ENTRIES)
     row = bare["step7.b16.total"]
     assert (row.text, row.verdict) == ("86,567,656", AGREES)
-    assert {len(line) for line in bare.table()} == {8}
-    assert len(bare.where(verdict=ERRATUM, document="exercise")) == 7
+    assert {len(line) for line in bare.table()} == {9}
+    assert len(bare.where(verdict=ERRATUM, document="exercise")) == 6
     with pytest.raises(KeyError, match="no row 'step8'"):
         bare["step8"]
     with pytest.raises(ValueError, match="not by colour"):
         bare.where(colour="amber")
 
 
-def test_a_row_without_a_function_is_refused():
-    here = measure.Here()
-    with pytest.raises(ValueError, match=r"step1\.patch_0: no function 'divine'"):
-        measure.measured(dataclasses.replace(published("step1.patch_0"), measure="divine"), here)
-    with pytest.raises(ValueError, match="no function None"):
-        measure.measured(dataclasses.replace(published("step1.patch_0"), measure=None), here)
+@pytest.mark.parametrize("here", ["divine", "divine()", "x_p[", "__import__('os')", "B16.divine", "printed('nothing')"])
+def test_an_expression_that_does_not_compute_is_refused(here):
+    with pytest.raises(ValueError, match=r"step1\.patch_0: .* does not compute"):
+        measure.measured(dataclasses.replace(published("step1.patch_0"), here=here), measure.Here())
+
+
+def test_a_row_without_an_expression_lacks_something():
+    with pytest.raises(measure.Lacking):
+        measure.measured(published("table2.bit_l"), measure.Here())
 
 
 @pytest.mark.reference
@@ -355,14 +435,63 @@ def test_the_published_run():
     rows = read_ledger(load_checkpoint("google/vit-base-patch16-224"), the_cats())
     judged = [r for r in rows if r.entry.needs in ("nothing", "pixels", "weights", "run")]
     assert all(r.judged for r in judged)
-    wrong = [
-        (r.entry.name, r.entry.text, r.text) for r in judged if r.verdict != (ERRATUM if r.entry.erratum else AGREES)
-    ]
+    wrong = [(r.entry.name, r.entry.text, r.text) for r in judged if r.verdict != should_be(r.entry)]
     assert not wrong
 
 
 def test_verdicts_are_words_that_the_page_knows():
     assert {AGREES, DIFFERS, ERRATUM} == {"agrees", "differs", "erratum"}
-    lacking = {need["lacking"] for name, need in publications.needs().items() if name != "nothing"}
+    lacking = {need["lacking"] for name, need in publications.file()["needs"].items() if name != "nothing"}
     assert all(text.startswith("needs the ") for text in lacking)
     assert verdicts.__doc__
+
+
+# --- a record of a run ---
+
+
+def test_no_record_is_there_until_somebody_has_made_one():
+    """A record in the repository must come from the reference checkpoint, and no number of it may differ."""
+    found = record.read_record()
+    assert found is None or {found.verdict(entries()[name]) for name in found.rows} == {AGREES}
+
+
+@pytest.mark.slow
+def test_a_record_is_written_read_and_judged_again(random_b16, on_random, tmp_path):
+    file = tmp_path / "record.json"
+    made = record.write_record(on_random, random_b16, file)
+    found = record.read_record(file)
+    assert found == made and found.on == on_random.on and len(found.sha256) == 64
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found.date) and {"python", "torch", "transformers"} <= found.versions.keys()
+    assert found.rows.keys() == {r.entry.name for r in on_random if r.judged and r.entry.needs != "nothing"}
+    for row in on_random:
+        if row.entry.name in found.rows:
+            assert found.verdict(row.entry) == row.verdict and found.texts(row.entry) == row.texts
+
+
+@pytest.mark.slow
+def test_the_command_writes_a_record_and_says_what_differs(saved_b16, tmp_path, capsys):
+    picture, file = tmp_path / "noise.png", tmp_path / "record.json"
+    another_picture_of_that_size_and_colour().save(picture)
+    assert main(["ledger", "--checkpoint", str(saved_b16[1]), "--picture", str(picture), "--record", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert "differs: step3.x_class, printed 0.010" in said and f"{file}: " in said
+    assert record.read_record(file).rows["step7.b16.loaded"] == [86567656]
+
+
+def test_without_the_checkpoint_there_is_nothing_to_record(bare, tmp_path):
+    with pytest.raises(ValueError, match=r"nothing to record on no checkpoint and no picture.*fetch"):
+        record.write_record(bare, None, tmp_path / "record.json")
+    assert not list(tmp_path.iterdir()) and record.read_record(tmp_path / "record.json") is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"date": 3}', "no row", "no date"])
+def test_a_file_that_is_no_record_is_refused(text, tmp_path):
+    whole = {"date": "2026-01-02", "on": "a and b", "sha256": "0", "versions": {}, "rows": {}}
+    text = (
+        json.dumps(whole | {"rows": {"step8": [1]}} if text == "no row" else whole | {"date": "soon"})
+        if "no " in text
+        else text
+    )
+    (tmp_path / "record.json").write_text(text)
+    with pytest.raises(ValueError, match=r"record\.json is no record of a run"):
+        record.read_record(tmp_path / "record.json")

@@ -5,6 +5,8 @@ import re
 import pytest
 from test_ledger import another_picture_of_that_size_and_colour
 
+from vitbook.ledger.publications import file
+from vitbook.ledger.record import Record
 from vitbook.ledger.verdicts import read_ledger
 from vitbook.widgets.ledger.widget import ledger_table
 
@@ -109,8 +111,67 @@ def test_on_every_screen_by_the_rules_of_axe(opened, width, theme):
 def test_what_is_judged_is_shown_and_what_is_not_is_not(rows):
     html = ledger_table(rows)._repr_html_()
     assert html.count("<tr data-verdict=") == len(rows)
-    row = re.search(r'<tr data-verdict="\w+">(?:(?!</tr>).)*step7\.b16\.total.*?</tr>', html, re.S)[0]
+    row = re.search(r'<tr data-verdict="\w+"[^>]*>(?:(?!</tr>).)*step7\.b16\.total.*?</tr>', html, re.S)[0]
     assert row.count("86,567,656") == 2 and "agrees" in row
-    absent = re.search(r'<tr data-verdict="needs">(?:(?!</tr>).)*step4\.scores.*?</tr>', html, re.S)[0]
-    assert "not here" in absent and "needs the reference checkpoint" in absent
+    absent = re.search(r'<tr data-verdict="needs"[^>]*>(?:(?!</tr>).)*step4\.scores.*?</tr>', html, re.S)[0]
+    assert "not checked" in absent and "needs the reference checkpoint" in absent
     assert "<script>" in html and "http" not in re.sub(r"www.w3.org", "", html.split("<script>")[1])
+
+
+@pytest.mark.parametrize(
+    "typed, found",
+    [
+        ("−0.267", "step3.x_class"),
+        ("-0.267", "step3.x_class"),
+        ("86567656", "step7.b16.total"),
+        ("86,567,656", "step7.b16.total"),
+        ("32.7 %", "step7.b16.shares"),
+        ("32.7%", "step7.b16.shares"),
+        ("5.13e-06", "step2.noise"),
+        ("5.13 × 10⁻⁶", "step2.noise"),
+        ("5.13 x 10^-6", "step2.noise"),
+        ("1e-12", "layernorm.eps"),
+        ("printout 2", "step2.embedding"),
+    ],
+)
+def test_a_number_is_found_however_it_is_written(opened, typed, found):
+    page = opened().page
+    page.get_by_label("Search").fill(typed)
+    assert found in visible(page) and len(visible(page)) < 10
+
+
+def test_errata_come_first_with_their_sums_and_alone_need_no_filters(rows):
+    whole = ledger_table(rows)._repr_html_()
+    assert whole.index("Errata: printed numbers") < whole.index("How a photograph becomes")
+    alone = ledger_table(rows.where(verdict="erratum"))._repr_html_()
+    assert alone.count('class="sum"') == len(rows.where(verdict="erratum")) == alone.count("<tr data-verdict=")
+    assert "−0.248 + 0.447 = 0.199" in alone and "<form" not in alone and "<script" not in alone
+
+
+def test_every_row_leads_to_its_chapter(rows):
+    html = ledger_table(rows)._repr_html_()
+    assert set(re.findall(r'<a href="(\w+)\.html">', html)) == set(file()["chapters"])
+    assert html.count("<a href=") == len(rows)
+
+
+def test_claims_say_what_is_so(rows):
+    claims = ledger_table(rows.where(kind="claim"))._repr_html_()
+    assert claims.count("<q>") == len(rows.where(kind="claim")) and "outperforms BiT-L on all tasks" in claims
+    assert ">is not so<" in claims.replace("</span> is not so", ">is not so<") and "<form" not in claims
+
+
+def test_a_record_is_a_column_of_its_own_with_date_and_verdict(rows):
+    numbers = [0.010, 0.015, -0.267, -0.001, 0.405, 0.054]
+    record = Record(
+        "2031-02-03", "a model and a picture", "0", {}, {"step3.x_class": numbers, "step3.z_0_class": numbers}
+    )
+    html = ledger_table(rows.where(document="walkthrough").printed, record)._repr_html_()
+    assert "computed on 2031-02-03" in html and html.count("not in it") == html.count("<tr data-verdict=") - 2
+    said = dict(
+        re.findall(
+            r"<code>(step3\.(?:x_class|z_0_class))</code>.*?computed on 2031-02-03.*?</samp><small>.*?</span> (\w+)",
+            html,
+        )
+    )
+    assert said == {"step3.x_class": "agrees", "step3.z_0_class": "differs"}
+    assert "computed on" not in ledger_table(rows)._repr_html_()

@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from pybtex.database import parse_file
 from test_chapters import CHAPTERS, PAGES
 
 from bookbuild import book_map
@@ -221,6 +222,26 @@ def test_terms_are_used_by_their_own_name_and_not_in_headings(page):
     chapter = READ[page]
     assert {role.goal for role in chapter.find("role", "term")} <= set(TERMS)
     assert not [heading for heading in chapter.find("heading") if [*chapter.find("role", "term", within=heading)]]
+
+
+@pytest.mark.parametrize("word", ["ImageNet", "JFT", "ReLU", "stride", "decoder", "bfloat16", "pre-logits", "R²"])
+def test_a_word_that_chapters_use_is_explained(word):
+    assert word in TERMS
+
+
+def test_the_references_say_what_each_work_is_here_for():
+    works = parse_file(str(ROOT / "book" / "references.bib")).entries
+    notes = [work.fields["note"] for work in works.values()]
+    assert all(10 < len(note) < 110 and note[0].isupper() and note[-1] != "." for note in notes)
+    assert not [note for note in notes if re.search(r"checked|memory|arXiv|download|verif", note)], "a note of editors"
+    assert works["radford2018gpt"].fields["title"] == "{Improving Language Understanding by Generative Pre-Training}"
+
+
+def test_the_map_has_a_way_for_each_kind_of_reader():
+    ways = PAGES["book/map"].partition("## Which way is yours?")[2]
+    for reader in ("You know CNNs", "You know BERT", "You want code", "You have an hour"):
+        steps = re.findall(r"^\d\. .*$", ways.partition(f"**{reader}")[2].partition("\n**")[0], re.M)
+        assert 3 <= len(steps) <= 5 and all(re.search(r"\]\(\w+\.md\)", step) and ": " in step for step in steps)
 
 
 def test_room_for_the_words():

@@ -106,9 +106,30 @@ def test_the_search_finds_what_is_meant(site, serve, visit, question, first):
 
 
 def test_excerpts_are_words_of_the_article(site, serve, visit):
-    page = visit(f"{serve(site)}/search.html?q=attention").page
+    """No page that is read for them breaks the policy of this one, and only a result's page marks the words."""
+    seen = visit(f"{serve(site)}/search.html?q=attention")
+    page = seen.page
     page.wait_for_function("() => document.querySelectorAll('#search-results p.context').length > 9")
     texts = page.locator("#search-results p.context").all_inner_texts()
     assert not [
         text for text in texts if "\\mathbf" in text or "vb-ink" in text or ".pdf" in text or "Contents" in text
     ]
+    assert seen.troubles == []
+    field = page.locator(".bd-search-container input")
+    assert field.evaluate("e => parseFloat(getComputedStyle(e).paddingLeft)") > 20, "the lens covers no letter"
+    page.goto(page_url(serve(site), "book/eq4"))
+    page.wait_for_timeout(200)
+    assert page.locator(".highlighted").count() == 0
+    page.go_back()
+    page.locator("#search-results li > a").first.click()
+    page.wait_for_selector(".highlighted")
+
+
+def test_paper_is_white(site, visit):
+    page = visit(page_url(site.as_uri(), "book/eq1"), theme="dark").page
+    ink = "getComputedStyle(document.querySelector('article p')).color"
+    dark = page.evaluate(ink)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(ink) != dark and page.evaluate("document.documentElement.dataset.theme") == "light"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(ink) == dark

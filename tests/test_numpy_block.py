@@ -138,14 +138,6 @@ def test_batch_items_do_not_meet_and_tokens_are_a_set():
     np.testing.assert_allclose(vit_encoder_block(x[:, order], 2, *W), whole[:, order], rtol=0, atol=1e-13)
 
 
-def test_causal_mask_blinds_token_0():
-    x, *W = draw(6, N=5)
-    A = vit_encoder_block_steps(x, 2, *W, mask=nb.causal_mask(5))["A"]
-    np.testing.assert_array_equal(A[:, :, 0], np.broadcast_to([1.0, 0, 0, 0, 0], (2, 2, 5)))
-    assert not np.triu(A, 1).any() and (np.tril(A).sum(axis=-1) > 1 - 1e-14).all()
-    assert (vit_encoder_block_steps(x, 2, *W)["A"] > 0).all()
-
-
 @pytest.mark.parametrize("layout", ["fortran", "flipped", "strided", "read-only", "memmap"])
 def test_inputs_of_any_memory_layout_are_left_alone(layout, tmp_path):
     plain = draw(8)
@@ -320,21 +312,6 @@ def test_numpy_matrix_is_refused():
 def test_numpy_whole_numbers_are_whole_numbers(heads):
     x, *W = draw(14)
     np.testing.assert_array_equal(vit_encoder_block(x, heads, *W), vit_encoder_block(x, 3, *W))
-
-
-@pytest.mark.parametrize(
-    ("mask", "words"),
-    [
-        (np.ones((4, 4), bool), r"\(5, 5\)"),
-        (np.ones((5, 5)), "boolean"),
-        ([[True]], "list"),
-        (np.eye(5, dtype=bool) & (np.arange(5) != 2), "token 2"),
-    ],
-)
-def test_bad_masks_are_named(mask, words):
-    x, *W = draw(15, N=5)
-    with pytest.raises(ValueError, match=words):
-        vit_encoder_block_steps(x, 2, *W, mask=mask)
 
 
 def test_no_python_loop_over_batch_tokens_or_heads():

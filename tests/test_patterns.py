@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from pybtex.database import parse_file
 
-from vitbook.studies.patterns import MOST_TOKENS, PATTERNS, block_mask, block_pairs, two_layers, with_class_token
+from vitbook.studies.patterns import MOST_TOKENS, PATTERNS, two_layers, with_class_token
 
 FULL_NAMES = [
     "full", "causal", "local", "image-transformer-1d", "image-transformer-2d", "strided-1", "strided-1-released", "strided-2",
@@ -259,30 +259,6 @@ def test_the_class_token_reads_all_and_is_read_by_all():
     with_class = with_class_token(mask)
     assert with_class.shape == (13, 13) and with_class[0].all() and with_class[:, 0].all()
     np.testing.assert_array_equal(with_class[1:, 1:], mask)
-
-
-def test_blocks_on_any_number_of_axes():
-    rng = random.Random(17)
-    for axes in (1, 2, 3):
-        for _ in range(40):
-            shape, block = ([rng.randint(1, 7) for _ in range(axes)] for _ in range(2))
-            for causal in (False, True):
-                assert block_pairs(shape, block, causal) == block_mask(shape, block, causal).sum(), (
-                    shape,
-                    block,
-                    causal,
-                )
-    np.testing.assert_array_equal(block_mask((6, 9), (4, 2)), PATTERNS["block-local"].mask(6, 9, bh=4, bw=2))
-    assert block_pairs((6, 9), (4, 2)) == PATTERNS["block-local"].pairs(6, 9, bh=4, bw=2)
-    film, block = (8, 16, 24), (4, 8, 4)
-    N, n_p = 8 * 16 * 24, 4 * 8 * 4
-    assert block_pairs(film, block) == N * n_p and block_pairs(film, block, causal=True) == N * (n_p + 1) // 2
-    with pytest.raises(ValueError, match="one side for each axis"):
-        block_pairs((4, 4, 4), (2, 2))
-    with pytest.raises(ValueError, match="positive whole number, got 0"):
-        block_mask((4, 4), (2, 0))
-    with pytest.raises(ValueError, match="block_pairs"):
-        block_mask((100, 100), (2, 2))
 
 
 def test_letters_hold_choices_defaults_and_what_follows():

@@ -242,3 +242,11 @@ def test_numbers_of_the_readers_own_keep_all_their_digits():
     """A third typed as a Python number is a float64; torch would make a float32 of it unless told otherwise."""
     assert pencil.steps([[1 / 3]], [[[1, 0.1, 1]]], [[1]]).z.item() == 1 / 3
     assert pencil.steps([[1]], [[[0, 0, 0.1]]], [[1]]).msa.item() == 0.1
+
+
+@pytest.mark.parametrize("token", range(4))
+def test_a_calculator_gives_what_a_closed_line_says(token):
+    for line in pencil.follow(token, 3):
+        _, middle, result = line.closed().split(" = ")
+        said = eval(middle.replace("·", "*"), {"exp": math.exp})
+        assert f"{said:.3f}".lstrip("-") == f"{float(result):.3f}".lstrip("-"), line.closed()

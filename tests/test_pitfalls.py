@@ -82,6 +82,9 @@ ANOTHER_WAY = {
         with_layers(**{n: lambda l, n=n: torch.zeros_like(getattr(l, n)) for n in ("b_q", "b_k", "b_v")}), X, None,
     ),
     "mlp_ratio of 1": (with_layers(W_2=lambda l: l.W_2 * (torch.arange(ODD.M) < ODD.D)[:, None]), X, None),
+    "mlp_ratio taken for the width": (
+        with_layers(W_2=lambda l: l.W_2 * (torch.arange(ODD.M) < max(1, ODD.M // ODD.D))[:, None]), X, None,
+    ),
     "ReLU for GELU": (with_config(activation="relu"), X, None),
     "the other GELU": (with_config(activation="gelu_tanh"), X, None),
     "PyTorch's eps": (with_config(eps=1e-5), X, None),
@@ -228,27 +231,49 @@ def test_what_damage_holds():
     (damage,) = pitfalls.damages(CHECKPOINT, X, ["post-norm"])
     assert damage.z[2] == pytest.approx(((off.z[2] - right.z[2]).norm() / right.z[2].norm()).item())
     assert damage.cosine == pytest.approx((right.y @ off.y / right.y.norm() / off.y.norm()).item())
-    p, q = torch.softmax(right.logits, 0), torch.softmax(off.logits, 0)
-    assert damage.probability == pytest.approx((p.max().item(), q[p.argmax()].item()))
-    assert damage.top == tuple(tuple(s.logits.argsort(descending=True)[:5].tolist()) for s in (right, off))
     assert damage.slip is PITFALLS["post-norm"]
 
 
-def test_without_a_head_there_are_no_probabilities():
-    headless = checkpoint_of(random_weights(GELU, K=None), preprocessing=IMAGENET)
-    (damage,) = pitfalls.damages(headless, X, ["no residual"])
-    assert damage.probability is None and damage.top is None and damage.y > 0
-
-
-def test_the_wrong_lines_can_be_read():
-    assert pitfalls.lines("softmax over the wrong axis") == (
-        "def softmax(self, s):\n    return torch.softmax(s, dim=-2)"
-    )
-    for name, slip in PITFALLS.items():
-        assert pitfalls.lines(name).startswith("def "), name
-        assert slip.meaning and all(slip.code) and slip.code[0] != slip.code[1], name
+def test_every_mistake_says_what_it_is():
+    for slip in PITFALLS.values():
+        assert slip.meaning and all(slip.code) and slip.code[0] != slip.code[1], slip.name
 
 
 def test_an_unknown_pitfall_is_told_what_there_is():
     with pytest.raises(ValueError, match="post-norm"):
         list(pitfalls.damages(CHECKPOINT, X, ["postnorm"]))
+
+
+def test_two_mistakes_at_once_are_both_made():
+    by_hand = replace(
+        with_config(activation="relu"), weights=replace(with_config(activation="relu").weights, E_pos=0 * w.E_pos)
+    )
+    both = pitfalls.together("positions forgotten", "ReLU for GELU")(CHECKPOINT)
+    same(both.run(X), run(by_hand, X))
+    assert both.A.shape == (ODD.heads, ODD.N + 1, ODD.N + 1)
+    same(pitfalls.together()(CHECKPOINT).run(X), run(CHECKPOINT, X))
+
+
+def test_a_block_without_its_sums_and_with_its_norms_behind():
+    """norm(msa(z)), then norm(mlp(z')): neither of the two mistakes hides the other."""
+    both, layer = pitfalls.together("post-norm", "no residual")(CHECKPOINT), w.layers[0]
+    z = both.run(X).z
+    z_prime = both.norm_1(both.msa(z[0], layer), layer)
+    assert torch.equal(z[1], both.norm_2(both.mlp(z_prime, layer), layer))
+
+
+def test_two_mistakes_in_one_line_are_refused():
+    with pytest.raises(ValueError, match="'causal mask' and 'softmax over the wrong axis' both change softmax"):
+        pitfalls.together("causal mask", "softmax over the wrong axis")
+
+
+def test_the_board_has_each_mistake_and_every_two():
+    names = ["token 1 read for [class]", "causal mask", "no residual"]
+    found = pitfalls.board(CHECKPOINT, X, names)
+    assert len(found) == 7 and found[()][0].y == 0 and all(set(these) <= set(names) for these in found)
+    for these, (damage, read) in found.items():
+        model = pitfalls.together(*these)(CHECKPOINT)
+        y, row = model.run(X).y, 1 if names[0] in these else 0
+        right = run(CHECKPOINT, X).y
+        assert damage.y == pytest.approx(((y - right).norm() / right.norm()).item(), abs=1e-12)
+        assert torch.allclose(read, model.A[:, row].mean(0)) and read.sum().item() == pytest.approx(1)

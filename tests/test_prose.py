@@ -38,7 +38,13 @@ EVERYWHERE = {
 #: Numbers that one chapter types, with the reason.  A measured number has no place here.
 IN_CHAPTER = {
     "counting": {"0.6": "arithmetic of an answer", "13": "12 D² + 13 D", "307": "the name of the puzzle"},
-    "encoder_block": {"0.044715": "the coefficient in the definition of the tanh form"},
+    "encoder_block": {
+        "0.044715": "the coefficient in the definition of the tanh form",
+        "0.04471": "the same with a digit lost",
+        "0.75": "where GELU has its minimum, a value of the function",
+        "48": "a depth of the experiment, as its cell sets it",
+        "10000": "published: the paper's warm-up",
+    },
     "eq2": {
         **dict.fromkeys(
             "2.72 20.09 1.00 23.80 0.11 0.84 0.04".split(), "arithmetic of the invented example, worked in its cell"
@@ -58,9 +64,10 @@ IN_CHAPTER = {
         **dict.fromkeys("15 20 25 30 45".split(), "minutes that a task may take, a guess of ours"),
     },
     "ledger": {"20": "the rule of the ledger: half a unit and a twentieth"},
-    "hybrid": dict.fromkeys(
-        "576 144 98 49 25 13".split(), "arithmetic of an answer: sides and tokens after each stride"
-    ),
+    "hybrid": {
+        **dict.fromkeys("576 144 31 63".split(), "arithmetic of an answer: tokens and reach after each stride"),
+        "50": "the layers of a ResNet-50",
+    },
     "looking_at_heads": {
         "128": "published: the pictures that the paper's figure averages over",
         "11": "the answer of an exercise, 11/16",
@@ -71,15 +78,16 @@ IN_CHAPTER = {
     },
     "numerics": {
         "0.044715": "the coefficient in the definition of the tanh form",
+        **dict.fromkeys("1.000001 1.00000001".split(), "the factors of the planted bug"),
         "1700": "the size that an exercise supposes",
-        "1.2": "its answer, 2 to the power of -13",
+        "0.00012": "its answer, 2 to the power of -13",
     },
     "related_work": {
-        "29": "published: SASA's saving of parameters",
+        **dict.fromkeys("29 39 34".split(), "published: what SASA saves"),
         "256": "arithmetic: 16 x 16 tokens",
-        "30": "the threshold that the cell above asks for",
+        "40": "the largest alpha of the choice",
         "48": "published: iGPT's sides",
-        **dict.fromkeys("69.0 72 72.0 6.8".split(), "published: iGPT's two abstracts and the size of iGPT-XL"),
+        **dict.fromkeys("69.0 72.0 68.7 6.8 15360".split(), "published: iGPT's two abstracts and what belongs to them"),
     },
 }
 

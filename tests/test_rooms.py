@@ -47,6 +47,7 @@ STUDIES = {
     "few_shot": {"checks"},
     "formulas": set(),
     "hybrid": {"checks", "weights"},
+    "initialisation": set(),
     "numerics": {"config", "encoder", "model", "trace", "weights"},
     "numpy_block": {"checks"},
     "patterns": {"checks", "studies.formulas"},

@@ -327,9 +327,9 @@ def whole():
 
 def test_the_ledger(text, whole):
     row = whole.rows[0]
-    entry = replace(row.entry, quantity=text, where=text, title=text, name=text, erratum=text)
+    entry = replace(row.entry, quantity=text, where=text, name=text, erratum=text, sum=text)
     changed = replace(whole, rows=(replace(row, entry=entry),), on=text)
-    tame = replace(row.entry, quantity=TAME, where=TAME, title=TAME, name=TAME, erratum=TAME)
+    tame = replace(row.entry, quantity=TAME, where=TAME, name=TAME, erratum=TAME, sum=TAME)
     expected = replace(whole, rows=(replace(row, entry=tame),), on=TAME)
     assert skeleton(ledger_table(changed)._repr_html_()) == skeleton(ledger_table(expected)._repr_html_())
 

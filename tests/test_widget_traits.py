@@ -23,6 +23,7 @@ from vitbook.widgets.ledger.widget import ledger_table
 from vitbook.widgets.patterns.widget import PatternWidget
 from vitbook.widgets.pencil.widget import PencilWidget
 from vitbook.widgets.pickers.widget import patch_picker, position_picker
+from vitbook.widgets.query.widget import one_query
 
 PICTURE = np.full((30, 40, 3), 90, np.uint8)
 MAKE = {
@@ -31,6 +32,7 @@ MAKE = {
     "patterns": lambda: PatternWidget(tiny(), PICTURE),
     "pencil": PencilWidget,
     "picker": lambda: position_picker(random_weights().E_pos, ODD),
+    "query": lambda: one_query(PICTURE, tiny(), 1, 1, 2),
 }
 LARGE = 10**9
 NONSENSE = [
@@ -48,6 +50,7 @@ DATA = {
     "picture",
     "normalise",
     "codes",
+    "numbers",
     "top",
     "kind",
     "worker",
@@ -68,8 +71,12 @@ def made(request):
 
 
 def takes(name: str, trait: str, value) -> bool:
-    """What is no nonsense here: nothing to compare with, and a size of any size."""
-    return (trait == "against" and value is None) or (name == "calculator" and len(trait) < 6 and value is LARGE)
+    """What is no nonsense here: nothing to compare with, a size of any size, and a number that need not be whole."""
+    return (
+        (trait == "against" and value is None)
+        or (name == "calculator" and len(trait) < 6 and value is LARGE)
+        or (trait == "divisor" and isinstance(value, float) and value == 1.5)
+    )
 
 
 def test_every_choice_is_looked_at():
@@ -80,6 +87,7 @@ def test_every_choice_is_looked_at():
         "patterns": ["pattern", "grid", "query", "chosen"],
         "pencil": ["z", "U_qkv", "U_msa", "head"],
         "picker": ["token"],
+        "query": ["query", "divisor"],
     }  # fmt: skip
 
 
@@ -122,7 +130,7 @@ def test_the_explorer_can_be_shown_after_every_refusal():
 @pytest.mark.parametrize(
     "name, trait",
     [("explorer", "layer"), ("explorer", "head"), ("explorer", "query"), ("calculator", "L"), ("patterns", "query"),
-     ("pencil", "head"), ("picker", "token")],
+     ("pencil", "head"), ("picker", "token"), ("query", "query")],
 )  # fmt: skip
 def test_whole_numbers_of_any_library_are_taken_and_kept_as_pythons(name, trait, number):
     widget = MAKE[name]()
@@ -146,6 +154,7 @@ def test_an_attribute_that_is_not_there_is_refused(made):
         widget.no_such_thing = 1
     near = {
         "explorer": "layers", "calculator": "head", "patterns": "patern", "pencil": "heads", "picker": "tokens",
+        "query": "querry",
     }[name]  # fmt: skip
     with pytest.raises(AttributeError, match="did you mean"):
         setattr(widget, near, 1)

@@ -165,7 +165,7 @@ def test_whole_numbers_of_every_library_are_whole_numbers(checkpoint, two):
     from vitbook.studies.convolution import shifts, space_to_depth
     from vitbook.studies.counting import bert_parameters, multiply_adds
     from vitbook.studies.hybrid import Stem
-    from vitbook.studies.patterns import PATTERNS, block_mask, block_pairs
+    from vitbook.studies.patterns import PATTERNS
     from vitbook.studies.pencil.by_hand import follow
 
     trace, config = vitbook.run(checkpoint, torch.zeros(3, 15, 20)), checkpoint.config
@@ -189,8 +189,6 @@ def test_whole_numbers_of_every_library_are_whole_numbers(checkpoint, two):
         assert pattern.pairs(two * 7, two * 7) == pattern.pairs(14, 14)
         assert pattern.share(two * 7, two * 7) == pattern.share(14, 14)  # 196 is more than eight bits hold
         assert np.array_equal(pattern.sees(two, two, two * 7, 14), pattern.sees(2, 2, 14, 14))
-    assert block_pairs((two, two), (two, two), True) == block_pairs((2, 2), (2, 2), True)
-    assert np.array_equal(block_mask((two, two), (two, two)), block_mask((2, 2), (2, 2)))
     assert shifts(two + 1) == shifts(3) and space_to_depth(np.zeros((4, 4, 1)), two).shape == (2, 2, 4)
     assert Stem((two, 1)).blocks == (2, 1) and follow(two, 1) == follow(2, 1)
     x, W = np.ones((1, 2, 4)), np.eye(4)

@@ -1,4 +1,4 @@
-"""`python -m vitbook`: fetch, doctor, count, compare, attention, atlas, model.
+"""`python -m vitbook`: fetch, doctor, count, compare, attention, ledger, atlas, model.
 
 Rooms are imported by the command that needs them, so that help and counting start at once.
 """
@@ -104,6 +104,24 @@ def attention(arguments) -> int:
     return 0
 
 
+def ledger(arguments) -> int:
+    """Compare published numbers with what this machine computes; --record keeps a dated file that the book can show."""
+    from vitbook import PICTURES, load_checkpoint, read_ledger
+    from vitbook.ledger.record import write_record
+
+    checkpoint = load_checkpoint(arguments.checkpoint)
+    rows = read_ledger(checkpoint, arguments.picture or ("cats" if "cats" in PICTURES else None))
+    print(f"{len(rows)} rows with {rows.numbers} published numbers, on {rows.on}")
+    for verdict, number in rows.verdicts.items():
+        print(f"{number:>5}  {verdict}")
+    for row in rows.where(verdict="differs"):
+        print(f"differs: {row.entry.name}, printed {row.entry.text}, here {row.text}")
+    if arguments.record:
+        record = write_record(rows, checkpoint, arguments.record)
+        print(f"{arguments.record}: {len(record.rows)} rows, {record.date}")
+    return 0
+
+
 def atlas(arguments) -> int:
     """Write the maps that the built book's explorer shows without a kernel (`make book` does it)."""
     from vitbook.widgets.explorer.atlas import main
@@ -186,6 +204,10 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--head", type=positive, help="from 1 (the mean over all heads)")
     sub.add_argument("--query", default="0", help="token from 0 = [class], or row,column of a patch from 0,0 ([class])")
     sub.add_argument("--top", type=positive, default=10, help="how many tokens to print (10)")
+    takes_checkpoint(sub)
+    sub = command(ledger)
+    sub.add_argument("--picture", help="the picture of the two cats, by path (the one that fetch got)")
+    sub.add_argument("--record", metavar="FILE", help="write what was computed, with date and versions")
     takes_checkpoint(sub)
     sub = command(atlas)
     takes_checkpoint(sub)

@@ -112,13 +112,20 @@
   // Excerpts come from the article alone, with readable formulas; a place in a paragraph brings the paragraph.
   function readExcerpts() {
     Search.htmlToText = (html, anchor) => {
-      const page = new DOMParser().parseFromString(html, "text/html");
+      const page = new DOMParser().parseFromString(html.replaceAll(/ onclick="[^"]*"/g, ""), "text/html"); // which this page's policy forbids
       page.querySelectorAll(".headerlink, script, style, svg").forEach((element) => element.remove());
       page.querySelectorAll("math").forEach((formula) => formula.replaceWith(plainly(texOf(formula))));
       const place = anchor ? page.getElementById(anchor.slice(1)) : null;
       if (place?.matches("dt")) return place.textContent + ": " + place.parentElement.querySelector(`#${place.id} ~ dd`).textContent;
       return (place?.closest("p, li, dd, section") || page.querySelector("article"))?.textContent || "";
     };
+  }
+
+  // The words of a question are marked on the page that a result leads to, and on no other that is opened later.
+  function markOnlyResults() {
+    let followed = false;
+    document.getElementById("search-results").addEventListener("click", (event) => (followed = Boolean(event.target.closest("a"))));
+    addEventListener("pagehide", () => followed || localStorage.removeItem("sphinx_highlight_terms"));
   }
 
   const SIGNS = { sqrt: "√", top: "ᵀ", ell: "ℓ", times: "×", cdot: "·", in: " ∈ ", le: "≤", to: "→", longrightarrow: "→", sum: "Σ", gamma: "γ", beta: "β", mu: "μ", sigma: "σ", epsilon: "ε", Phi: "Φ" };
@@ -129,13 +136,22 @@
       .replace(/\\./g, " ");
   }
 
+  // Paper is white, whatever the theme of the screen: colours, figures and widgets follow, and come back afterwards.
+  function printInLight() {
+    const { dataset } = document.documentElement;
+    let theme;
+    addEventListener("beforeprint", () => ((theme ??= dataset.theme), (dataset.theme = "light")));
+    addEventListener("afterprint", () => ((dataset.theme = theme), (theme = undefined)));
+  }
+
   window.addEventListener("load", reach);
   window.addEventListener("resize", reachSoon);
   document.addEventListener("copy", copyFormulas);
   document.addEventListener("DOMContentLoaded", () => {
     explainSearch();
     bringWidgets();
-    if (typeof Search !== "undefined") readExcerpts();
+    printInLight();
+    if (typeof Search !== "undefined") readExcerpts(), markOnlyResults();
     const article = document.querySelector(".bd-article");
     if (article) new MutationObserver(() => { nameSliders(); reachSoon(); }).observe(article, { childList: true, subtree: true });
   });

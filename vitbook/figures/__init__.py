@@ -5,20 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 
 _ROOMS = {
-    "bias": ("heads_over_layers", "read_grids", "shift_line", "touched_tokens"),
-    "block": ("pitfall_map", "two_attentions"),
+    "bias": ("touched_tokens",),
+    "block": ("block_diagram",),
     "encoder": ("layer_line",),
     "glued": ("facts", "glue"),
     "numbers": ("ladder", "layer_costs", "parameter_shares", "table_1_search", "tanh_errors"),
     "patterns": (
-        "convolution_errors",
-        "maps_in_a_row",
-        "offset_maps",
         "pairs_growth",
-        "pattern_gallery",
         "pictures_in_a_row",
-        "reach_pictures",
-        "short_name",
         "with_few_colours",
     ),
     "pencil": ("pencil_steps",),

@@ -10,7 +10,7 @@ from vitbook.config import ViTConfig
 from vitbook.figures.palette import colour
 from vitbook.figures.plotting import canvas, finish, literal
 from vitbook.studies.counting import PRINTED_MILLIONS, Candidate, crossover, multiply_adds, one_token_a_pixel
-from vitbook.studies.formulas import Count
+from vitbook.studies.formulas import Count, percent
 
 #: What the parts of a count are, in the order of the bars: name -> (parts, ink).
 KINDS = {
@@ -46,7 +46,7 @@ def parameter_shares(counts: Mapping[str, Count]):
         axis.text(
             0, row - 0.3, f"{literal(name, 40)}   {count.total:,}", va="bottom", fontsize=10.5, color=colour("text")
         )
-        said.append(f"{name}, {count.total:,}: " + ", ".join(f"{k} {s:.1%}" for k, s in shares.items() if s))
+        said.append(f"{name}, {count.total:,}: " + ", ".join(f"{k} {percent(s)}" for k, s in shares.items() if s))
     axis.set(xlim=(0, 1), ylim=(len(counts) - 0.6, -0.75), yticks=[], xticks=[])
     for side in axis.spines.values():
         side.set_visible(False)
@@ -65,7 +65,7 @@ def layer_costs(config: ViTConfig):
     axis.loglog(tokens, square * tokens**2, color=colour("query"))
     end = tokens[-1]
     for T, words, ink, y in (
-        (120, "the rest of the layer", "mlp", linear * 120),
+        (1000, "the rest of the layer", "mlp", linear * 1000),
         (1.6e4, "qkᵀ and Av", "query", square * 1.6e4**2),
     ):
         axis.annotate(

@@ -223,13 +223,29 @@ def drawn(fig, alt: str) -> str:
 
 def _svg(fig) -> str:
     import matplotlib
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     buffer = io.StringIO()
+    canvas, dpi, engine = fig.canvas, fig.dpi, fig.get_layout_engine()
     with matplotlib.rc_context(mpl_style()):
-        if any(axis.get_subplotspec() is None for axis in fig.axes):
-            fig.draw_without_rendering()  # a bar that the layout made shorter may get longer labels: lay out twice
-        # No date and no creator: the same numbers give the same file.
-        fig.savefig(buffer, format="svg", dpi=mpl_style()["figure.dpi"], metadata={"Date": None, "Creator": None})
+        try:
+            # `savefig` would draw everything once more, to lay it out.
+            FigureCanvasSVG(fig)
+            fig.dpi = FigureCanvasSVG.fixed_dpi
+            if engine:
+                engine.execute(fig)
+                if any(axis.get_subplotspec() is None for axis in fig.axes):
+                    engine.execute(fig)  # a bar that the layout made shorter may get longer labels
+                fig.set_layout_engine("none")
+            fig.set_facecolor(colour("ground"))
+            fig.dpi = mpl_style()["figure.dpi"]
+            # No date and no creator: the same numbers give the same file.
+            fig.canvas.print_svg(buffer, metadata={"Date": None, "Creator": None})
+        finally:
+            fig.dpi = dpi
+            fig.set_canvas(canvas)
+            if engine:
+                fig.set_layout_engine(engine)
     text = buffer.getvalue()
     # The cells of a grid meet without the hairline that smoothing leaves between them.
     text = text.replace('<g id="QuadMesh_', '<g shape-rendering="crispEdges" id="QuadMesh_')

@@ -28,23 +28,34 @@ def reference_run(*rows: str | tuple[str, str], checkpoint) -> None:
     words = dict(row if isinstance(row, tuple) else (row, "") for row in rows)
     read = read_ledger(checkpoint, PICTURES.default, tuple(words))
     body = "".join(_line(row, words[row.entry.name] or row.entry.quantity) for row in read)
-    compared = any(row.judged and row.entry.needs != "nothing" for row in read)
-    seen = any(row.entry.needs != "weights" for row in read)  # the others show learned numbers, whatever the picture
-    display(HTML(f'<table class="vb-reference">{_head(checkpoint, compared, seen)}<tbody>{body}</tbody></table>'))
+    needs = {row.entry.needs for row in read}
+    if needs == {"nothing"}:
+        head = _head("These numbers follow from the sizes of the models alone, so they are compared.", "", "")
+    else:
+        compared = any(row.judged and row.entry.needs != "nothing" for row in read)
+        seen = needs != {"weights"}  # the others show learned numbers, whatever the picture
+        head = _head(
+            _caption(compared, seen),
+            "ViT-B/16, two cats" if seen else "ViT-B/16",
+            f"{checkpoint.name}, “{PICTURES.default}”" if seen else checkpoint.name,
+        )
+    display(HTML(f'<table class="vb-reference">{head}<tbody>{body}</tbody></table>'))
 
 
-def _head(checkpoint, compared: bool, seen: bool) -> str:
-    here = f"{checkpoint.name}, “{PICTURES.default}”" if seen else checkpoint.name
-    printed = "ViT-B/16, two cats" if seen else "ViT-B/16"
-    caption = (
+def _caption(compared: bool, seen: bool) -> str:
+    """What the table compares: the same model, or another one and its picture."""
+    return (
         f"This build has the same model{' and picture' * seen}, so its numbers are compared with the printed ones."
         if compared
         else "Another model and another picture, so other numbers: the table shows what the same code gives here."
         if seen
         else "Another model, so other learned numbers."
     )
+
+
+def _head(caption: str, printed: str, here: str) -> str:
     columns = "".join(
-        f'<th scope="col">{name}<small>{escape(what)}</small></th>'
+        f'<th scope="col">{name}{f"<small>{escape(what)}</small>" if what else ""}</th>'
         for name, what in (("Published", printed), ("Here", here))
     )
     return f'<caption>{caption}</caption><thead><tr><th scope="col">What</th>{columns}</tr></thead>'

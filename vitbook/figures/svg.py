@@ -93,11 +93,11 @@ def in_html(letter: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share from 0 to 1 for a reader: 98.6 %, 0.042 %, or 0."""
+    """A share from 0 to 1 for a reader: 98.6%, 0.042%, or 0."""
     value = 100 * share
     if not value:
         return "0"
-    return f"{value:.1f} %" if value >= 0.1 else f"{value:.2g} %" if value >= 0.001 else "under 0.001 %"
+    return f"{value:.1f}%" if value >= 0.1 else f"{value:.2g}%" if value >= 0.001 else "under 0.001%"
 
 
 def fitted(text: str, width: int, lines: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Every number that a document published about ViT, as it was printed: `published.toml`, read.
+"""The numbers that documents published about ViT, as they were printed: `published.toml`, read.
 
 Digits stay text, for two reasons: the printed precision says how far another number may lie from this one, and a
 chapter that quotes a number by its name can neither mistype nor round it.  Chapter: the ledger.
@@ -10,7 +10,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,10 @@ FILE = Path(__file__).with_name("published.toml")
 UNITS = 0.55
 #: How many times larger than printed a row of rounding noise may be: its order of magnitude is all that can be compared.
 NOISE = 10
+KINDS = ("digits", "bound", "claim")
 
-_NUMBER = re.compile(r"([-+]?)(\d[\d,]*)(?:\.(\d+))?(?:e([-+]?\d+))?([M%]?)")
-_SCALE = {"": 1.0, "M": 1e6, "%": 1e-2}
+_NUMBER = re.compile(r"([-+]?)(\d[\d,]*)(?:\.(\d+))?(?:e([-+]?\d+))?([kM%]?)")
+_SCALE = {"": 1.0, "k": 1e3, "M": 1e6, "%": 1e-2}
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Token:
 
     @classmethod
     def read(cls, text: str) -> Token:
-        """``86,567,656``, ``-0.267``, ``6.68e-06``, ``32.7%`` and ``28.35M`` are numbers; anything else is a word."""
+        """``86,567,656``, ``-0.267``, ``6.68e-06``, ``32.7%``, ``9.9k`` and ``28.35M`` are numbers; all else is a word."""
         found = _NUMBER.fullmatch(text)
         if not found:
             return cls(text)
@@ -53,10 +54,8 @@ class Token:
         if self.value is None or isinstance(measured, str | bool):
             return str(measured)
         _, whole, decimals, exponent, suffix = _NUMBER.fullmatch(self.text).groups()
-        digits, scaled = len(decimals or ""), measured / _SCALE[suffix]
-        if exponent:
-            return f"{scaled:.{digits}e}{suffix}"
-        return f"{scaled:{',' if ',' in whole else ''}.{digits}f}{suffix}"
+        form = f".{len(decimals or '')}{'e' if exponent else 'f'}"
+        return f"{measured / _SCALE[suffix]:{',' if ',' in whole else ''}{form}}{suffix}"
 
 
 @dataclass(frozen=True)
@@ -64,20 +63,22 @@ class Entry:
     """One row of `published.toml`; the head of that file says what each field means."""
 
     name: str
-    title: str
     document: str
     where: str
     quantity: str
     needs: str
+    chapter: str
     tokens: tuple[Token, ...]
-    measure: str | None = None
-    args: Mapping[str, Any] = field(default_factory=dict)
+    here: str | None = None
     kind: str = "digits"
     tolerance: Mapping[str, float] | None = None
     structural: str | None = None
     erratum: str | None = None
+    sum: str | None = None
     correct: tuple[Token, ...] = ()
     lines: tuple[int, ...] = ()  # numbers in each line of print, for a matrix
+    so: str | None = None
+    holds: bool = False
 
     @property
     def text(self) -> str:
@@ -117,29 +118,21 @@ def published(name: str) -> Entry:
 def entries() -> dict[str, Entry]:
     """Name -> entry, in the order of the file.  Raises ValueError naming a row that is not as the file's head says."""
     out: dict[str, Entry] = {}
-    for group in _file()["group"]:
-        inherited = {key: value for key, value in group.items() if key not in ("row", "name")}
+    for group in file()["group"]:
         for row in group["row"]:
-            entry = _entry(f"{group['name']}.{row['name']}", inherited | row)
+            entry = _entry(f"{group['name']}.{row['name']}", {k: v for k, v in group.items() if k != "row"} | row)
             if entry.name in out:
                 raise ValueError(f"published.toml has two rows named {entry.name}")
             out[entry.name] = entry
     return out
 
 
-def documents() -> dict[str, dict[str, str]]:
-    """Key -> title and what it is, of every document that a row comes from."""
-    return _file()["documents"]
-
-
-def needs() -> dict[str, dict[str, str]]:
-    """What a row may need: the checkpoint, the picture, and the verdict where that is lacking."""
-    return _file()["needs"]
-
-
-def cats() -> dict[str, list[float]]:
-    """How the picture of the two cats is known: its size (width, height) and its mean red, green, blue."""
-    return _file()["cats"]
+@cache
+def file() -> dict[str, Any]:
+    """The whole file.  documents: key -> title, and what it is; needs: what a row may need; chapters: name -> what its rows
+    teach, and a short title; cats: how the picture of the two cats is known.
+    """
+    return tomllib.loads(FILE.read_text(encoding="utf-8"))
 
 
 def joined(texts: list[str]) -> str:
@@ -147,26 +140,25 @@ def joined(texts: list[str]) -> str:
     return ("; " if any(" " in text for text in texts) else " ").join(texts)
 
 
-@cache
-def _file() -> dict[str, Any]:
-    return tomllib.loads(FILE.read_text(encoding="utf-8"))
-
-
 def _entry(name: str, raw: dict[str, Any]) -> Entry:
-    raw = {key: value for key, value in raw.items() if key != "name"}
     try:
-        printed = raw.pop("printed")
-        tokens, correct = _tokens(printed), _tokens(raw.pop("correct", ""))
+        said = raw.pop("said", None)
+        printed = raw.pop("printed") if said is None else [said]
+        tokens, correct = (_tokens(p) for p in (printed, raw.pop("correct", "")))
         lines = tuple(len(line.split()) for line in printed.strip().split("\n")) if isinstance(printed, str) else ()
-        entry = Entry(name=name, tokens=tokens, correct=correct, lines=lines, **raw)
+        kind = {"kind": "claim"} if said else {}
+        entry = Entry(**raw | {"name": name, "tokens": tokens, "correct": correct, "lines": lines} | kind)
     except (KeyError, TypeError) as error:
         raise ValueError(f"published.toml, row {name}: {error}") from None
     checks = {
         "printed is empty": not tokens,
-        f"unknown document {entry.document!r}": entry.document not in documents(),
-        f"unknown need {entry.needs!r}": entry.needs not in needs(),
-        f"unknown kind {entry.kind!r}": entry.kind not in ("digits", "bound"),
-        "an erratum needs its reason and the correct numbers": bool(entry.erratum) != bool(correct),
+        f"unknown document {entry.document!r}": entry.document not in file()["documents"],
+        f"unknown need {entry.needs!r}": entry.needs not in file()["needs"],
+        f"unknown chapter {entry.chapter!r}": entry.chapter not in file()["chapters"],
+        f"unknown kind {entry.kind!r}": entry.kind not in KINDS,
+        "an erratum needs its reason, its sum and the correct numbers": entry.kind != "claim"
+        and not bool(entry.erratum) == bool(entry.sum) == bool(correct),
+        "a claim needs what is so, and the numbers that show it": (entry.kind == "claim") != bool(entry.so and correct),
         "a bound is made of numbers": entry.kind == "bound" and any(t.value is None for t in tokens),
     }
     if wrong := [what for what, is_so in checks.items() if is_so]:

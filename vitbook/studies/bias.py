@@ -34,11 +34,6 @@ def shuffled(x: Float[Tensor, "C H W"], P: int, seed: int = 0) -> Float[Tensor, 
     return assemble(x_p[order], H // P, W // P, C)
 
 
-def shifted(x: Float[Tensor, "C H W"], pixels: int) -> Float[Tensor, "C H W"]:
-    """The picture moved to the right by so many pixels; what leaves on the right comes back on the left."""
-    return torch.roll(x, pixels, dims=2)
-
-
 def places(config: ViTConfig) -> Float[Tensor, "N 2"]:
     """(row, column) of every patch, from 0, as float64."""
     row, column = torch.meshgrid(torch.arange(config.rows), torch.arange(config.columns), indexing="ij")

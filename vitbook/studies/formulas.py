@@ -80,6 +80,11 @@ def as_latex(formula: str) -> str:
     return formula.replace("**2", "^2").replace("*", " ")
 
 
+def percent(share: float) -> str:
+    """A share from 0 to 1 as a percentage with one digit; what would be written as 0.0% though it is more says "< 0.1%"."""
+    return "< 0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
+
+
 def closed_form(terms: Iterable[Term]) -> str:
     """The whole count as one formula, in the order of the terms; what every layer has stands inside L*(...)."""
     groups = [
@@ -152,7 +157,7 @@ class Count:
 
     def _table(self) -> list[tuple[str, ...]]:
         body = [
-            (r["part"], r["formula"], f"{r['each']:,}", f"× {r['times']}", f"{r['total']:,}", f"{r['share']:.1%}")
+            (r["part"], r["formula"], f"{r['each']:,}", f"× {r['times']}", f"{r['total']:,}", percent(r["share"]))
             for r in self.rows()
         ]
         return [

@@ -60,19 +60,17 @@ def vit_encoder_block(x, num_heads, Wq, Wk, Wv, Wo, W1, W2) -> np.ndarray:
 
 
 @shielded
-def vit_encoder_block_steps(x, num_heads, Wq, Wk, Wv, Wo, W1, W2, mask=None) -> dict[str, np.ndarray]:
+def vit_encoder_block_steps(x, num_heads, Wq, Wk, Wv, Wo, W1, W2) -> dict[str, np.ndarray]:
     """The same block, keeping every intermediate under the names of `STEPS`; ``["out"]`` is the block's output.
 
-    mask: None for a ViT, or a boolean (N, N) array, True where query i may read key j: `causal_mask(N)` makes it GPT's.
     Raises ValueError as `vit_encoder_block` does. Source: Eq. 2, 3, 5 to 8.
     """
     check_arguments(x, num_heads, Wq, Wk, Wv, Wo, W1, W2)
-    check_mask(mask, x.shape[1])
     s: dict[str, np.ndarray] = {}
     s["ln_1"] = layer_norm(x)
     s["q"], s["k"], s["v"] = (split_heads(s["ln_1"] @ W, num_heads) for W in (Wq, Wk, Wv))
     s["scores"] = attention_scores(s["q"], s["k"])
-    s["A"] = softmax(masked(s["scores"], mask))
+    s["A"] = softmax(s["scores"])
     s["SA"] = s["A"] @ s["v"]
     s["joined"] = join_heads(s["SA"])
     s["msa"] = s["joined"] @ Wo
@@ -141,16 +139,6 @@ def softmax(scores: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     return out
 
 
-def causal_mask(N: int) -> np.ndarray:
-    """(N, N), True where key j <= query i. A GPT block has this mask; a ViT block has none."""
-    return np.tri(N, dtype=bool)
-
-
-def masked(scores: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
-    """Scores with minus infinity wherever the mask says False; the scores themselves where there is no mask."""
-    return scores if mask is None else np.where(mask, scores, -np.inf)
-
-
 @shielded
 def mlp(z: np.ndarray, W1, W2) -> np.ndarray:
     """MLP(z) = GELU(z W1) W2, each token on its own: (B, N, D) -> (B, N, D)."""
@@ -209,18 +197,6 @@ def check_heads(num_heads, D: int) -> None:
     """Raise ValueError unless num_heads is a positive whole number (not a bool) that divides D."""
     if D % whole(num_heads, "num_heads"):
         raise ValueError(f"D = {D} (the last axis of x) cannot be shared equally among num_heads = {num_heads}")
-
-
-def check_mask(mask, N: int) -> None:
-    """Raise ValueError unless mask is None or a boolean (N, N) array that leaves every query at least one key."""
-    if mask is None:
-        return
-    if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (N, N):
-        came = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
-        raise ValueError(f"mask must be None or a boolean array of shape ({N}, {N}), got {came}")
-    if not mask.any(axis=-1).all():
-        row = int(np.argmin(mask.any(axis=-1)))
-        raise ValueError(f"mask leaves the query of token {row} no key at all, and a softmax over nothing has no value")
 
 
 def check_result(out: np.ndarray) -> np.ndarray:

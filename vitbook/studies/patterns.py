@@ -10,9 +10,8 @@ read alike, so a chapter, a test and a widget cannot disagree. Chapter: related 
 
 from __future__ import annotations
 
-import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from importlib.resources import files
@@ -169,28 +168,3 @@ def with_class_token(mask: np.ndarray) -> np.ndarray:
     No row is empty then, so a softmax over the keys is defined even where a pattern gives a query nothing to read.
     """
     return np.pad(_mask(mask), ((1, 0), (1, 0)), constant_values=True)
-
-
-def _blocks(shape: Sequence[int], block: Sequence[int]) -> list[tuple[int, int]]:
-    if len(shape) != len(block):
-        raise ValueError(f"a block needs one side for each axis of {tuple(shape)}, got {tuple(block)}")
-    return [(whole(n, "a side of the grid"), whole(b, "a side of a block")) for n, b in zip(shape, block, strict=True)]
-
-
-def block_mask(shape: Sequence[int], block: Sequence[int], causal: bool = False) -> np.ndarray:
-    """Block-local attention on a grid with any number of axes, such as (t, h, w) of a film: bool (N, N), raster order."""
-    shape, sides = zip(*_blocks(shape, block), strict=True)
-    if (N := math.prod(shape)) > MOST_TOKENS:
-        raise ValueError(
-            f"a mask over {N:,} tokens is too large to look at (the most is {MOST_TOKENS:,}); block_pairs() counts"
-        )
-    places = np.stack(np.unravel_index(np.arange(N), shape), axis=1) // sides  # (N, axes)
-    same = (places[:, None] == places[None, :]).all(axis=2)
-    return np.tril(same) if causal else same
-
-
-def block_pairs(shape: Sequence[int], block: Sequence[int], causal: bool = False) -> int:
-    """Pairs of `block_mask`: the product over the axes of the summed squared sides; with causal, half of that and N."""
-    sides = _blocks(shape, block)
-    pairs = math.prod(n // b * b**2 + (n % b) ** 2 for n, b in sides)
-    return (pairs + math.prod(n for n, _ in sides)) // 2 if causal else pairs

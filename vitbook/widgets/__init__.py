@@ -13,7 +13,10 @@ _ROOMS = {
     "patterns.widget": ("PatternWidget",),
     "pickers.widget": ("patch_picker", "position_picker"),
     "pencil.widget": ("PencilWidget",),
+    "scene.widget": ("opening_scene",),
+    "query.widget": ("one_query",),
     "steps.widget": ("Step", "stepper"),
+    "switchboard.widget": ("State", "switches"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -1,29 +1,21 @@
-"""GELU in its two forms, softmax far from its largest score, and what weight decay leaves."""
+"""GELU in its two forms, what weight decay leaves, and what else takes more than one line to compute again."""
 
 from __future__ import annotations
 
 import math
+import re
 from functools import cache
+from importlib import metadata
 
 import numpy as np
 import torch
+from PIL import Image
 
+from vitbook.config import VARIANTS
 from vitbook.encoder import gelu, gelu_tanh
+from vitbook.ledger.measure.here import PREPROCESSING
+from vitbook.pixels import prepare
 from vitbook.studies.numpy_block import CUBIC
-
-PLACES = (-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0)
-
-
-def gelu_table(of: str, x: list[float] | None = None) -> torch.Tensor:
-    """Phi, x Phi(x), torch's own gelu, or relu, at the places of the printed table."""
-    t = torch.tensor(PLACES if x is None else x, dtype=torch.float64)
-    functions = {
-        "phi": lambda t: torch.special.ndtr(t),
-        "gelu": gelu,
-        "torch": torch.nn.functional.gelu,
-        "relu": torch.relu,
-    }
-    return functions[of](t)
 
 
 def tanh_error(coefficient: float = CUBIC) -> float:
@@ -49,29 +41,34 @@ def best_coefficient() -> float:
     return (low + high) / 2
 
 
-def another_coefficient_differs(coefficient: float) -> bool:
-    """Whether another coefficient gives other numbers than the usual one, beyond rounding in float64."""
-    x = torch.linspace(-4, 4, 801, dtype=torch.float64)
+def other_coefficient(coefficient: float) -> float:
+    """Largest difference that another coefficient makes in the tanh form."""
+    x = torch.linspace(-8, 8, 32_001, dtype=torch.float64)
     other = 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + coefficient * x**3)))
-    return bool((other - gelu_tanh(x)).abs().max() > 1e-9)
+    return (other - gelu_tanh(x)).abs().max().item()
 
 
-def smallest_weight(below: float) -> float:
-    """Softmax weight of the lower of two scores that lie `below` apart."""
-    return torch.softmax(torch.tensor([0.0, -below], dtype=torch.float64), 0)[1].item()
-
-
-def decay_of_the_difference() -> float:
+def decay_of_the_difference(epochs: float, rate: float, decay: float, dropout: float) -> float:
     """What decoupled weight decay leaves of x_class - E_pos[0] after pre-training on ImageNet-21k, as a factor.
 
     Both rows get the same gradient and, under Adam, the same update, so only decay acts on their difference: the product
-    of (1 - rate * decay) over all steps.  90 epochs of 14,197,122 pictures in batches of 4096; rate 1e-3, 10,000 steps of
-    warm-up, then linear to 0; decay 0.03 (the paper's Table 3 and Appendix B.1; decoupling is an assumption).
+    of (1 - rate * decay) over all steps.  14,197,122 pictures in batches of 4096; 10,000 steps of warm-up, then linear to 0
+    (the paper's Table 3 and Appendix B.1; decoupling is an assumption).
     """
-    steps, warm_up, rate, decay = 90 * 14_197_122 // 4096, 10_000, 1e-3, 0.03
+    steps, warm_up = int(epochs) * 14_197_122 // 4096, 10_000
     rising = np.arange(1, warm_up + 1) / warm_up
     falling = np.linspace(1, 0, steps - warm_up)
     return float(np.exp(np.log1p(-rate * decay * np.concatenate([rising, falling])).sum()))
+
+
+def prepared(level: int) -> float:
+    """What ViT-B/16's preparation makes of a grey level, 0 to 255."""
+    return prepare(Image.new("RGB", (32, 32), (level,) * 3), PREPROCESSING, VARIANTS["ViT-B/16"])[0, 0, 0].item()
+
+
+def installed(package: str) -> tuple[int, ...]:
+    """The first three numbers of an installed package's version."""
+    return tuple(int(n) for n in re.findall(r"\d+", metadata.version(package))[:3])
 
 
 @cache

@@ -43,9 +43,9 @@ class Line:
         place = f"[{self.row}]" if self.column is None else f"[{self.row}, {self.column}]"
         return self.what + ("" if self.head is None else f"_{self.head}") + place
 
-    def text(self, digits: int = 3) -> str:
-        """The line as one would write it: ``dot_1[0, 0] = 2·1 + (-1)·0 + 2·0 = 2``."""
-        numbers = [[tidy(number, digits) for number in term] for term in self.terms]
+    def text(self, digits: int = 3, of_terms: int | None = None) -> str:
+        """The line as one would write it: ``dot_1[0, 0] = 2·1 + (-1)·0 + 2·0 = 2``.  of_terms: their digits, if others."""
+        numbers = [[tidy(number, digits if of_terms is None else of_terms) for number in term] for term in self.terms]
         if self.operation == "exp":
             middle = f"exp({numbers[0][0]})"
         elif self.operation == "quotient":
@@ -53,6 +53,21 @@ class Line:
         else:
             middle = " + ".join("·".join(bracketed(number) for number in term) for term in numbers)
         return f"{self.name} = {middle} = {tidy(self.value, digits)}"
+
+    def closed(self, digits: int = 3) -> str:
+        """The line with so many digits in its terms that a calculator makes of them the result as it is written."""
+        written = tidy(self.value, digits)
+        for more in range(digits, 16):
+            terms = [[round(number, more) for number in term] for term in self.terms]
+            if abs(_calculated(self.operation, terms) - float(written)) < (0.5 - 1e-6) * 10**-digits:  # not half-way
+                return self.text(digits, more)
+        raise ValueError(f"{self.name} closes with no number of digits")
+
+
+def _calculated(operation: str, terms: list[list[float]]) -> float:
+    if operation == "exp":
+        return math.exp(terms[0][0])
+    return terms[0][0] / terms[0][1] if operation == "quotient" else math.fsum(math.prod(term) for term in terms)
 
 
 def follow(token: int, column: int, z=Z, U_qkv=U_QKV, U_msa=U_MSA) -> list[Line]:

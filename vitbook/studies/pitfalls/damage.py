@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 import torch
 from torch import Tensor
 
-from vitbook.readout import top
 from vitbook.studies.pitfalls.right import Right, Stages
-from vitbook.studies.pitfalls.slips import ALL
+from vitbook.studies.pitfalls.slips import ALL, FirstPatchRead
 
 #: Name -> the model with that mistake in it.
 PITFALLS: dict[str, type[Right]] = {slip.name: slip for slip in ALL}
@@ -25,16 +24,12 @@ class Damage:
 
     z: for z_0 to z_L, the length of the difference over the length of the right one, all tokens together.
     y: the same for y.  cosine: between the right y and the wrong one.
-    probability: of the class that is right's first choice, as (right, wrong); top: the first five classes of each, as
-    indices from 0.  Both None where the checkpoint has no head.
     """
 
     name: str
     z: tuple[float, ...]
     y: float
     cosine: float
-    probability: tuple[float, float] | None = None
-    top: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
     @property
     def slip(self) -> type[Right]:
@@ -57,6 +52,62 @@ def damages(checkpoint, x: Tensor, names: Iterable[str] | None = None) -> Iterat
         yield damage(slip.name, rights[base], slip(precise if slip.fine else coarse).run(x))
 
 
+class Watched(Right):
+    """Keeps the attention weights of the layer that was computed last, as `A` (heads, N+1, N+1)."""
+
+    def softmax(self, s: Tensor) -> Tensor:
+        self.A = super().softmax(s)
+        return self.A
+
+
+def together(*names: str) -> type[Right]:
+    """The model with all of these mistakes in it, which keeps the weights of its last layer as `A`; with none it is right.
+
+    Raises ValueError for a name that there is not, and for two mistakes in the same line.
+    """
+    slips = [known(name) for name in names]
+    for one, other in combinations(slips, 2):
+        if shared := methods(one) & methods(other):
+            raise ValueError(
+                f"{one.name!r} and {other.name!r} both change {', '.join(sorted(shared))}: choose one of them"
+            )
+    return type("Together", (Watched, *slips) if slips else (Watched,), {"name": " and ".join(names) or Right.name})
+
+
+def methods(slip: type[Right]) -> set[str]:
+    """The methods that a mistake replaces."""
+    return {name for name, member in vars(slip).items() if inspect.isfunction(member)}
+
+
+def board(checkpoint, x: Tensor, names: Iterable[str]) -> dict[tuple[str, ...], tuple[Damage, Tensor]]:
+    """Each of these mistakes alone, every two of them at once, and none: names -> (damage, what the read token reads).
+
+    The second is a row of weights (N+1,), the mean over the heads of the last layer.  Compared with the right model in the
+    checkpoint's own precision.  Raises ValueError as `together` does.
+    """
+    names = list(names)
+    runs: dict[tuple[str, ...], tuple[Right, Stages]] = {}
+
+    def run(chosen: tuple[str, ...]) -> tuple[Right, Stages]:
+        """Those that only read another token share one way of the tokens."""
+        model = together(*chosen)(checkpoint)
+        on_the_way = tuple(name for name in chosen if methods(known(name)) != {"read"})
+        if on_the_way == chosen:
+            return model, runs.setdefault(chosen, (model, model.run(x)))[1]
+        model.A, stages = runs[on_the_way][0].A, runs[on_the_way][1]
+        return model, model.answer(stages.z)
+
+    order = sorted(names, key=lambda name: methods(known(name)) == {"read"})
+    chosen = [(), *((n,) for n in order), *combinations(order, 2)]
+    found = {}
+    for these in chosen:
+        model, stages = runs[these] = run(these)
+        row = 1 if isinstance(model, FirstPatchRead) else 0
+        key = tuple(name for name in names if name in these)
+        found[key] = damage(" and ".join(key) or Right.name, runs[()][1], stages), model.A[:, row].mean(0)
+    return found
+
+
 def rounding(checkpoint, x: Tensor) -> Damage:
     """No mistake at all: the right model in float32 beside itself in float64, the floor under every other damage."""
     right, rounded = (Right(checkpoint_in(checkpoint, dtype)).run(x) for dtype in (torch.float64, torch.float32))
@@ -67,27 +118,13 @@ def damage(name: str, right: Stages, wrong: Stages) -> Damage:
     """From a right run to a wrong one."""
     z = tuple(relative(a, b) for a, b in zip(right.z, wrong.z, strict=True))
     cosine = torch.nn.functional.cosine_similarity(right.y.double(), wrong.y.double(), dim=0).item()
-    if right.logits is None:
-        return Damage(name, z, relative(right.y, wrong.y), cosine)
-    p, q = (torch.softmax(stages.logits.double(), dim=0) for stages in (right, wrong))
-    first = int(p.argmax())
-    ranks = tuple(tuple(index for index, _ in top(stages.logits)) for stages in (right, wrong))
-    return Damage(name, z, relative(right.y, wrong.y), cosine, (p[first].item(), q[first].item()), ranks)
+    return Damage(name, z, relative(right.y, wrong.y), cosine)
 
 
 def relative(right: Tensor, wrong: Tensor) -> float:
     """|wrong - right| / |right|, Euclidean lengths."""
     right, wrong = right.double(), wrong.double()
     return ((wrong - right).norm() / right.norm()).item()
-
-
-def lines(name: str) -> str:
-    """The mistake itself: the lines of ours that are wrong in it, as source text."""
-    return "\n".join(
-        textwrap.dedent(inspect.getsource(member)).rstrip()
-        for member in vars(known(name)).values()
-        if inspect.isfunction(member)
-    )
 
 
 def known(name: str) -> type[Right]:

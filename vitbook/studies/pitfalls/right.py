@@ -47,6 +47,11 @@ class Right:
         z = [self.embed(self.patches(self.pixels(x.to(self.weights.dtype))))]
         for layer in self.weights.layers:
             z.append(self.layer(z[-1], layer))
+        return self.answer(z)
+
+    @torch.no_grad()
+    def answer(self, z: list[Tensor]) -> Stages:
+        """Eq. 4 on what the layers have made."""
         y, w = self.read(z[-1]), self.weights
         return Stages(z, y, None if w.W_head is None else classify(y, w.W_head, w.b_head))
 
@@ -64,8 +69,11 @@ class Right:
         return self.weights.E_pos
 
     def layer(self, z: Tensor, w: LayerWeights) -> Tensor:
-        z_prime = self.msa(self.norm_1(z, w), w) + z
-        return self.mlp(self.norm_2(z_prime, w), w) + z_prime
+        z_prime = self.add(self.msa(self.norm_1(z, w), w), z)
+        return self.add(self.mlp(self.norm_2(z_prime, w), w), z_prime)
+
+    def add(self, new: Tensor, z: Tensor) -> Tensor:
+        return new + z
 
     def norm_1(self, z: Tensor, w: LayerWeights) -> Tensor:
         return self.norm(z, w.gamma_1, w.beta_1)

@@ -21,8 +21,8 @@ class PostNorm(Right):
     code = ("z + msa(norm(z))", "norm(z + msa(z))")
 
     def layer(self, z, w):
-        z_prime = self.norm_1(self.msa(z, w) + z, w)
-        return self.norm_2(self.mlp(z_prime, w) + z_prime, w)
+        z_prime = self.norm_1(self.add(self.msa(z, w), z), w)
+        return self.norm_2(self.add(self.mlp(z_prime, w), z_prime), w)
 
 
 class SharedNorm(Right):
@@ -39,9 +39,8 @@ class NoResidual(Right):
     meaning = "what came in is not added back"
     code = ("msa(norm(z)) + z", "msa(norm(z))")
 
-    def layer(self, z, w):
-        z_prime = self.msa(self.norm_1(z, w), w)
-        return self.mlp(self.norm_2(z_prime, w), w)
+    def add(self, new, z):
+        return new
 
 
 class NormalisedResidual(Right):
@@ -71,7 +70,7 @@ class NoFinalNorm(Right):
 class CausalMask(Right):
     name, kind, fine = "causal mask", "attention", False
     meaning = "no token may look at a later one, as in a GPT; [class] comes first and sees itself alone"
-    code = ("softmax(scores)", "softmax(scores.masked_fill(later, -inf))")
+    code = ("softmax(scores)", "scores[later] = -inf; softmax(scores)")
 
     def softmax(self, s):
         later = torch.ones_like(s, dtype=torch.bool).triu(1)
@@ -148,6 +147,16 @@ class HiddenWidthD(Right):
     def mlp(self, z, w):
         D = self.config.D
         return self.activation(z @ w.W_1[:, :D] + w.b_1[:D]) @ w.W_2[:D] + w.b_2
+
+
+class RatioForWidth(Right):
+    name, kind, fine = "mlp_ratio taken for the width", "numbers", False
+    meaning = "as many hidden numbers as the ratio says, and not the ratio times D"
+    code = ("z @ W_1", "z @ W_1[:, :mlp_ratio]")
+
+    def mlp(self, z, w):
+        few = max(1, self.config.M // self.config.D)
+        return self.activation(z @ w.W_1[:, :few] + w.b_1[:few]) @ w.W_2[:few] + w.b_2
 
 
 class ReLU(Right):
@@ -281,6 +290,6 @@ class OtherNormalisation(Right):
 ALL = (
     PostNorm, SharedNorm, NoResidual, NormalisedResidual, NoFinalNorm,
     CausalMask, WrongAxis, RootOfD, NotDivided, HeadsInterleaved, Exchanged, NoBiases,
-    HiddenWidthD, ReLU, OtherGELU, RoundedConstant, SquareForCube, SampleVariance, DefaultEps,
+    HiddenWidthD, RatioForWidth, ReLU, OtherGELU, RoundedConstant, SquareForCube, SampleVariance, DefaultEps,
     FirstPatchRead, ShiftedPositions, NoPositions, DownTheColumns, ColoursInterleaved, OtherNormalisation,
 )  # fmt: skip

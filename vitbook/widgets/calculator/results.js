@@ -3,7 +3,7 @@ import { make } from "../kit/dom.js";
 import { grouped } from "../kit/words.js";
 
 const COLUMNS = ["part", "formula", "each", "times", "all", "share"];
-const percent = (share) => (share > 0 && share < 0.05 ? "< 0.1" : share.toFixed(1)) + " %";
+const percent = (share) => (share < 0.05 ? "< 0.1" : share.toFixed(1)) + "%"; // a part of a count is never nothing
 
 export const fact = (name, number, unit) => make("p", { "data-fact": name }, make("b", {}, grouped(number)), ` ${unit}`);
 

@@ -1,5 +1,6 @@
 // Appendix A: multi-head self-attention, Eq. 5 to 8.
 import { Matrix, inKernel, product, turned } from "./matrices.js";
+import { softmax } from "./softmax.js";
 
 /** Eq. 5: [q, k, v] = z U_qkv, as three products; of each a list with one matrix (N+1, D_h) a head. */
 export function qkv(z, layer, heads) {
@@ -28,15 +29,6 @@ export function attentionWeights(q, k, edited = untouched) {
   const A = edited("scores", scores(q, k), { D_h: q.columns });
   if (!inKernel("softmax", A, -1e30)) for (let t = 0; t < A.rows; t++) softmax(A.row(t));
   return edited("A", A);
-}
-
-/** In place; the largest number is taken off first, so that no exponential overflows. */
-export function softmax(row) {
-  let top = -Infinity;
-  let total = 0;
-  for (let j = 0; j < row.length; j++) if (row[j] > top) top = row[j];
-  for (let j = 0; j < row.length; j++) total += row[j] = Math.exp(row[j] - top);
-  for (let j = 0; j < row.length; j++) row[j] /= total;
 }
 
 /** Eq. 7: SA(z) = A v. Each row is the average of the value rows, weighted by that row of A. */

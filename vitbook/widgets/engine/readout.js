@@ -1,5 +1,5 @@
 // Eq. 4 and the head: from the last layer to one vector, and from that vector to class scores.
-import { softmax } from "./attention.js";
+import { softmax } from "./softmax.js";
 import { layerNorm } from "./encoder.js";
 import { Matrix, product } from "./matrices.js";
 

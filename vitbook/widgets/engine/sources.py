@@ -11,7 +11,7 @@ from textwrap import dedent
 from vitbook.widgets.kit import ROOM
 
 #: The files that compute Eq. 1 to 8, in the order of a run.
-STEPS = ("patches.js", "embed.js", "attention.js", "encoder.js", "readout.js", "run.js")
+STEPS = ("patches.js", "embed.js", "softmax.js", "attention.js", "encoder.js", "readout.js", "run.js")
 _COMMENT = re.compile(r"/\*\*[\s\S]*?\*/\s*|^\s*//.*\n|[ \t]+//.*$", re.M)
 
 

@@ -28,7 +28,7 @@ function parts({ layer, head, query }, { columns }) {
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 /** The description with one item more, or, where it is there already, without it. */
-export function toggled(edit, name, item) {
+function toggled(edit, name, item) {
   const { [name]: old, ...rest } = edit;
   if (!["hide", "heads", "msa", "mlp"].includes(name)) return old === undefined ? { ...edit, [name]: item } : rest;
   const items = (old ?? []).filter((each) => !same(each, item));
@@ -199,4 +199,4 @@ function cosine(a, b) {
   return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 }
 
-const classes = (best, labels) => best.map(([k, p]) => `${labels?.[k] ?? `class ${k}`} (${(100 * p).toFixed(1)} %)`).join(", ");
+const classes = (best, labels) => best.map(([k, p]) => `${labels?.[k] ?? `class ${k}`} (${(100 * p).toFixed(1)}%)`).join(", ");

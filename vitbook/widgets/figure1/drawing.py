@@ -158,7 +158,7 @@ class Drawing:
                 continue
             length = share * width
             rect = tag("rect", x=at, y=y + 12, width=length, height=22, class_=f"piece {piece.ink}")
-            said_shortly = (f"{piece.name} {percent(share)}", f"{piece.name} {100 * share:.0f} %", percent(share))
+            said_shortly = (f"{piece.name} {percent(share)}", f"{piece.name} {100 * share:.0f}%", percent(share))
             fits = [words for words in said_shortly if 7.6 * len(words) < length]
             text = say(at + length / 2, y + 27.5, fits[0], "in-bar") if fits else ""
             drawn.append(tag("g", rect, text, data_part=piece.part))

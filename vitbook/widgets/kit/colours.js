@@ -27,8 +27,8 @@ export function paintSigned(numbers, top, table) {
   return rgba;
 }
 
-const STAGE = [12, 14, 20];
-const CURVE = 0.6;
+export const STAGE = [12, 14, 20]; // a photograph stands on a dark stage in both themes
+export const CURVE = 0.6; // light = (weight / largest weight) ** CURVE
 
 /** Weights -> RGBA bytes of a veil to lie on a photograph: the more of a patch is read, the less of the dark lies on it. */
 export function veil(weights, top) {

@@ -3,7 +3,7 @@ import { make } from "../kit/dom.js";
 import { grouped } from "../kit/words.js";
 import { MOST_IN_MASK } from "./pictures.js";
 
-const percent = (share) => `${(100 * share).toFixed(share < 0.01 ? 3 : 1)} %`;
+const percent = (share) => `${(100 * share).toFixed(share < 0.01 ? 3 : 1)}%`;
 
 /** 1234567 -> "1.23 million". */
 export function large(n) {

@@ -74,14 +74,15 @@ def stepper(question: str, *steps: Step, chosen: int = 0) -> Steps:
 
 
 def _figure(step: Step) -> str:
-    bars = "".join(_bar(name, *bar) for name, bar in step.bars.items())
+    bars = "".join(bar(name, *given) for name, given in step.bars.items())
     return (
         f'<figure><img alt="{escape(step.shows)}" src="{photo(step.picture)}"><figcaption>'
         f"<b>{escape(step.shows)}</b>{bars}</figcaption></figure>"
     )
 
 
-def _bar(name: str, share: float, words: str, ink: str) -> str:
+def bar(name: str, share: float, words: str, ink: str) -> str:
+    """A line of words with a bar below it that is as long as the share."""
     wide = 100 * min(max(share, 0.0), 1.0)
     return (
         f'<div class="bar"><span>{escape(name)}</span><span class="value">{escape(words)}</span>'
