@@ -94,7 +94,8 @@ class Notebook:
 
     def upload(self, path: Path) -> None:
         with self.page.expect_file_chooser() as chooser:
-            self.page.locator(".vbx-needs-kernel button").click()
+            self.page.get_by_role("button", name="Your picture").click()
+            self.page.get_by_role("button", name="Choose a file").click()
         chooser.value.set_files(path)
 
     def restart(self) -> None:

@@ -13,6 +13,7 @@ import javascript
 import numpy as np
 import pytest
 import torch
+from edited import edited_run
 from javascript import array, in_node, in_page, joined, numbers
 from PIL import Image
 from tiny import ODD, checkpoint_of, random_weights, random_x
@@ -25,7 +26,7 @@ from vitbook.readout import top
 from vitbook.widgets.engine import packing
 
 ROOT = Path(__file__).parents[1]
-ENGINE = ("engine/run.js", "engine/weights.js", "engine/pixels.js", "engine/readout.js")
+ENGINE = ("engine/run.js", "engine/edits.js", "engine/weights.js", "engine/pixels.js", "engine/readout.js")
 
 #: D != N + 1, heads != L, H != W, D_h no multiple of 8; C = 1; one patch alone; a width of whole panels; every activation.
 MODELS = {
@@ -54,9 +55,9 @@ RUN = """
   const kernel = await chooseKernel(data.kernel ?? undefined);
   const weights = new Weights(data.manifest);
   data.manifest.chunks.forEach((chunk, n) => weights.take(bytesOfText(data.chunks[n]), chunk.tensors));
-  const trace = run(weights, numbers(data.x));
+  const trace = run(weights, numbers(data.x), data.edit && editor(data.edit));
   const told = (part) => (Array.isArray(part) ? part.map(told) : part && text(part.numbers));
-  const { config, ...parts } = trace;
+  const { config, edited, ...parts } = trace;
   const heads = Array.from({ length: config.heads }, (_, h) => h + 1);
   parts.A = trace.q.map((_, l) => heads.map((h) => attention(trace, l + 1, h))); // what they share, a product, comes once more
   const out = Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, told(part)]));
@@ -102,6 +103,34 @@ def test_every_intermediate_is_pythons(javascript_of, monkeypatch, model, kernel
     if K:
         assert [index for index, _ in ours["best"]] == [index for index, _ in top(theirs.logits, 3)]
         assert np.allclose([p for _, p in ours["best"]], [p for _, p in top(theirs.logits, 3)], atol=1e-5)
+
+
+#: One change each, and two at once.
+EDITS = {
+    "another order": {"order": [3, 0, 7, 1, 11, 2, 9, 4, 10, 6, 5, 8]},
+    "no positions": {"positions": False},
+    "neither, and a patch hidden": {"hide": [4], "order": [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0], "positions": False},
+    "patches hidden": {"hide": [3, 12]},
+    "heads off": {"heads": [[1, 2], [3, 1]]},
+    "halves of layers off": {"msa": [2], "mlp": [1, 3]},
+    "post-norm": {"norm": "after"},
+    "no residual": {"residual": False},
+    "softmax over the wrong axis, patch hidden": {"axis": "queries", "hide": [5]},
+    "root missing, post-norm": {"root": False, "norm": "after"},
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_a_changed_run_is_pythons(javascript_of, name):
+    checkpoint = checkpoint_of(random_weights().to(torch.float32))
+    x = random_x()
+    A, y, logits = edited_run(checkpoint.to(torch.float64).weights, x, EDITS[name])
+    ours = javascript_of(RUN, given(checkpoint, x, None) | {"edit": EDITS[name]}, ["--experimental-wasm-relaxed-simd"])
+    for theirs, there in ((flat(ours["A"]), A), (flat(ours["y"]), y), (flat(ours["logits"]), logits)):
+        np.testing.assert_allclose(theirs, there.flatten(), atol=2e-5 * max(1, there.abs().max().item()))
+    untouched = run(checkpoint.to(torch.float64), x)
+    assert torch.allclose(edited_run(checkpoint.to(torch.float64).weights, x, {})[1], untouched.y)
+    assert not torch.allclose(y, untouched.y, rtol=1e-3), "it changes something"
 
 
 def test_a_product_of_any_size(javascript_of):
@@ -242,3 +271,25 @@ def test_a_step_has_the_file_and_the_names_that_it_has_in_python():
         for name in exported:
             if name not in ("softmax", "erf"):  # which Python has from torch
                 assert re.sub(r"[A-Z]", lambda m: f"_{m[0].lower()}", name) in python, name
+
+
+def test_a_page_shows_the_files_themselves():
+    """What the chapter prints is cut out of the files, whole, and runs to the end of a function."""
+    from vitbook import attention
+    from vitbook.widgets.engine import sources
+
+    for file in sources.files():
+        text = sources.text_of(file)
+        for name in re.findall(r"(?m)^(?:export )?(?:async )?function (\w+)", text):
+            body = sources.javascript(file, name)
+            assert body.endswith("\n}") and body.count("{") == body.count("}") and "/**" not in body
+    assert sources.javascript("attention.js", "selfAttention") == "const selfAttention = (A, v) => product(A, v);"
+    assert sources.python(attention.self_attention) == "def self_attention(A, v):\n    return A @ v"
+    assert set(sources.STEPS) < set(sources.files())
+    assert not [
+        line for file in sources.STEPS for line in sources.code_of(file) if "//" in line or line.startswith("import")
+    ]
+    shown = sources.beside("attention.js", "joinHeads", attention.join_heads).data
+    assert shown.count("```") == 4 and shown.count("```javascript\n") == 1
+    with pytest.raises(ValueError, match="no function 'nothing'"):
+        sources.javascript("run.js", "nothing")

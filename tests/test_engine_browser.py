@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from vitbook.library.checkpoints import load_checkpoint
 from vitbook.model import run
 from vitbook.pictures import load_picture
 from vitbook.pixels import preprocess
-from vitbook.widgets import kit
 from vitbook.widgets.engine import packing
 from vitbook.widgets.explorer.atlas import fingerprint
 
@@ -28,7 +26,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>model</title>
 <meta http-equiv="Content-Security-Policy" content="{policy}">
-<script src="page.js"></script><script src="worker-text.js"></script><body></body></html>"""
+<script src="page.js"></script><body></body></html>"""
 
 A_WITHIN, Y_WITHIN = 1e-4, 1e-4  # absolute; relative to y's largest number
 
@@ -47,8 +45,6 @@ def write_site(folder: Path, checkpoint) -> Path:
     """A folder with a page that has the model at hand, under the policy of the book's pages."""
     folder.mkdir(exist_ok=True)
     (folder / "page.js").write_text(javascript.joined(folder, "engine/model.js"), encoding="utf-8")
-    worker = kit.classic(kit.script("engine/worker.js"))
-    (folder / "worker-text.js").write_text(f"const workerText = {json.dumps(worker)};", encoding="utf-8")
     (folder / "page.html").write_text(PAGE.replace("{policy}", policy()), encoding="utf-8")
     packing.write_model(checkpoint, folder / "model")
     return folder
@@ -81,7 +77,7 @@ def seeing(tmp_path_factory) -> Path:
 
 
 MAKE = """(fingerprint) => {
-  window.model = new ModelInPage({ script: workerText, fingerprint, folder: `model/${fingerprint}/` });
+  window.model = new ModelInPage({ fingerprint, folder: `model/${fingerprint}/` });
   window.progress = [];
   window.load = (more) => model.load({ progress: (share) => progress.push(share), ...more })
     .then(() => model.kernel, (error) => `${error.name}: ${error.message}`);
@@ -239,7 +235,7 @@ def test_stop_and_go_on(small, serve, visit):
     before = weight_files(page)
     assert 0 < taken < page.evaluate("model.manifest.chunks.length")
     assert page.evaluate("load()") in ("fused", "plain")
-    assert not set(before[1:]) & set(weight_files(page)[len(before) :]), "what was there is not loaded again"
+    assert not set(before[2:]) & set(weight_files(page)[len(before) :]), "what was there is not loaded again"
     assert page.evaluate("model.test()")["A"] < 1e-5
 
 
@@ -259,7 +255,7 @@ def test_the_browser_keeps_them_for_the_next_page(small, serve, visit):
     page.asked.clear()
     page.evaluate(MAKE, fingerprint(tiny()))
     assert page.evaluate("load()") in ("fused", "plain")
-    assert len(first) > 5 and weight_files(page) == ["manifest.js"]
+    assert len(first) > 5 and weight_files(page) == ["manifest.js", "worker.js", "pictures.js"]
     assert page.evaluate("model.test()")["A"] < 1e-5
     assert not page.evaluate(OTHER, "look"), "a model that the book had before is not kept"
 
@@ -274,7 +270,7 @@ def test_a_damaged_part_is_asked_for_again_and_then_told(small, serve, visit):
     page.route("**/2.js", spoil)
     opened(page, f"{serve(small)}/page.html", tiny())
     assert page.evaluate("load()") in ("fused", "plain"), "the second time it came whole"
-    page.route("**/2.js*", spoil)
+    page.route("**/2.js*", lambda route: route.continue_() if route.request.method == "HEAD" else spoil(route))
     page.evaluate("caches.delete('vitbook-model')")
     page.reload()
     page.evaluate(MAKE, fingerprint(tiny()))
@@ -298,7 +294,7 @@ def test_too_little_memory_is_said_before_anything_is_loaded(small, serve, visit
     )
     page.route("**/manifest.js", grown)
     opened(page, f"{serve(small)}/page.html", tiny())
-    assert "too little memory" in page.evaluate("load()") and weight_files(page) == ["manifest.js"]
+    assert "too little memory" in page.evaluate("load()") and weight_files(page) == ["manifest.js", "worker.js"]
 
 
 @pytest.mark.parametrize("kernel", ["plain", "javascript"])

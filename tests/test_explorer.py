@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import ipywidgets
 import numpy as np
@@ -492,20 +491,23 @@ def test_a_picture_of_ones_own(explorer, tmp_path):
     assert explorer._view.pictures[-1]["title"] == path.name
 
 
-def test_an_upload_leaves_no_bytes_behind(explorer, tmp_path):
+def test_a_file_from_the_page_leaves_no_bytes_behind_and_goes_again(explorer, tmp_path):
     Image.fromarray(noise(2)).save(tmp_path / "holiday.png")
     data = (tmp_path / "holiday.png").read_bytes()
-    upload = explorer._controls.upload
-    now = datetime.now(UTC)
-    upload.value = (
-        {"name": "holiday.png", "type": "image/png", "size": len(data), "content": data, "last_modified": now},
-    )
+    file = {"name": "holiday.png", "type": "image/png", "size": len(data)}
+    explorer._answer(explorer._view, {"own": file}, [memoryview(data)])
     assert explorer.picture == "yours 1" and explorer._view.pictures[-1]["title"] == "holiday.png"
-    assert upload.value == ()
+    assert explorer._view.pictures[-1]["own"] and "thumb" not in explorer._view.pictures[-1]
     explorer._put_first()
     state = ipywidgets.Widget.get_manager_state()
     assert explorer._view.first == {} and explorer._view.first_rows == b""
     assert base64.b64encode(data)[20:60].decode() not in json.dumps(state)
+    explorer.against = {"layer": 1}
+    explorer._answer(explorer._view, {"forget": explorer._view.pictures[-1]["key"]}, [])
+    assert explorer.picture == explorer.pictures[0] == "chelsea" and explorer._view.picture == 0
+    assert explorer.against is None and "yours 1" not in explorer.pictures
+    explorer._answer(explorer._view, {"own": file}, [b"no picture"])
+    assert "holiday.png" in explorer._view.problem and explorer.picture == "chelsea"
 
 
 @pytest.mark.parametrize("text", ["/no/such/cat.png", "https://", "  chelsey "])
@@ -566,7 +568,7 @@ def test_the_first_state_is_on_the_page_as_words_and_pictures(explorer):
     trace = run(explorer.checkpoint, kernel_answers.preprocess(load_picture("chelsea"), explorer.checkpoint))
     row = trace.attention(2, 1, 0)
     assert f"{row[0]:.3f}" in page and f"{row[1:].max():.4f}" in page
-    assert "<script" not in page and page.count("data:image/") == 5
+    assert "<script" not in page and page.count("data:image/") == 4
     assert PICTURES["chelsea"].alt in page
     assert explorer._view.first["query"] == 0 and len(explorer._view.first_rows) == 3 * (12 + ODD.N)
 
@@ -576,7 +578,7 @@ def test_the_state_that_a_page_carries_is_small(explorer):
     mine = {w.model_id for w in (explorer, *explorer._parts)}
     state = ipywidgets.Widget.get_manager_state()["state"]
     size = len(json.dumps({k: v for k, v in state.items() if k in mine}))
-    assert size < 90_000, "of which the script and its style are most"
+    assert size < 140_000, "of which the script, its style and the thumbnails are most"
 
 
 # --- tours ---

@@ -18,7 +18,7 @@ from test_explorer import tiny
 
 from vitbook import load_checkpoint, preprocess, run
 from vitbook.config import Preprocessing, ViTConfig
-from vitbook.figures.colours import paint, paint_signed
+from vitbook.figures.colours import paint, paint_signed, veil
 from vitbook.maps import position_similarity
 from vitbook.patches import cut, describe
 from vitbook.pixels import unnormalise
@@ -160,6 +160,7 @@ PLACE = """v => {
   const [f, s] = ['.vbx-photo', '.vbx-seen'].map(name => v.querySelector(name).getBoundingClientRect());
   return [s.left - f.left, s.top - f.top, s.right - f.left, s.bottom - f.top].map((d, i) => d / (i % 2 ? f.height : f.width));
 }"""
+ATLAS = "() => document.querySelectorAll('.vbx-atlas canvas').length === 84"
 DRAWN = "n => document.querySelectorAll('.vbx-view[data-drawn]').length > (n ?? 0)"
 
 
@@ -205,7 +206,9 @@ def same(state: dict, expected: Expected, theme: str = "light") -> None:
     grid = np.array(state["grid"]).reshape(-1, 4)
     assert (grid[:, 3] == 255).all()
     np.testing.assert_array_equal(grid[:, :3], expected.cells(theme))
-    assert state["photo"] == state["grid"]
+    np.testing.assert_array_equal(
+        state["photo"][3::4], veil(np.minimum(expected.weights, expected.top), expected.top)[:, 3]
+    )
     assert np.abs(expected.weights - expected.true).max() <= expected.own / 510 + 1e-12
     most = describe(expected.most + 1, expected.config)
     key = "Read most by" if "who reads" in expected.title else "Reads most"
@@ -312,7 +315,7 @@ def test_a_difference_is_painted_around_zero(served, visit):
     assert state["facts"]["Weight that moves"] == f"{100 * moved:.1f} % of each row"
     assert state["bar"] == [figure(-np.abs(d).max(), step), "0", figure(np.abs(d).max(), step)]
     # two pictures
-    page.page.get_by_label("Picture").first.select_option(label="A cup of coffee and a spoon")
+    page.view().get_by_role("button", name="A cup of coffee and a spoon").click()
     coffee = Expected("coffee", 10, 2, 0)
     page.page.wait_for_function(
         "t => document.querySelector('.vbx-view').querySelector('figcaption').textContent.includes(t)", arg="coffee"
@@ -341,7 +344,7 @@ def test_every_weight_as_a_table(served, visit):
 def test_every_control_by_mouse(served, visit):
     page = Page(visit, f"{served}/one.html")
     page.more()
-    page.page.get_by_label("Picture").first.select_option(label="A cup of coffee and a spoon")
+    page.view().get_by_role("button", name="A cup of coffee and a spoon").click()
     page.until(Expected("coffee", 10, 5, 0).title)
     page.page.get_by_label("Map").first.select_option(label="mean over heads")
     same(page.until(Expected("coffee", 10, 5, 0, "mean").title), Expected("coffee", 10, 5, 0, "mean"))
@@ -364,7 +367,7 @@ def test_every_control_by_mouse(served, visit):
         assert page.slider(name).get_attribute("aria-valuenow") == f"{trait}.0", name
     same(page.until(Expected("coffee", 1, 1, 0).title), Expected("coffee", 1, 1, 0))
 
-    overlay = page.slider("Overlay").locator("xpath=ancestor::*[contains(@class,'noUi-target')]").bounding_box()
+    overlay = page.slider("Darkness").locator("xpath=ancestor::*[contains(@class,'noUi-target')]").bounding_box()
     page.page.mouse.click(overlay["x"] + 1, overlay["y"] + overlay["height"] / 2)
     opacity = "() => getComputedStyle(document.querySelector('.vbx-photo .vbx-cells')).opacity"
     page.page.wait_for_function(f"{opacity.removeprefix('() => ')} === '0'")
@@ -399,11 +402,21 @@ def test_every_control_by_mouse(served, visit):
     page.view().locator(".vbx-thumb").nth(0).click()
     page.until(Expected("coffee", 1, 4, 0, "mean").title)
     page.view().locator(".vbx-thumb").nth(6).click()
-    page.view().get_by_role("button", name="All 12 layers of head 6 at a glance").click()
-    page.page.wait_for_function("() => document.querySelectorAll('.vbx-strip')[1].children.length === 12")
-    page.view().locator(".vbx-strip").nth(1).locator(".vbx-thumb").nth(7).click()
+    page.view().get_by_role("button", name="All 12 layers and 6 heads at a glance").click()
+    page.page.wait_for_function(ATLAS)
+    page.view().locator(".vbx-atlas .vbx-thumb").nth(7 * 7 + 6).click()
     same(page.until(Expected("coffee", 8, 6, 0).title), Expected("coffee", 8, 6, 0))
-    assert page.state()["chosen"] == ["6", "8"]
+    assert page.state()["chosen"] == ["6"]
+    page.page.keyboard.press("ArrowUp")
+    page.until(Expected("coffee", 7, 6, 0).title)
+    assert (
+        page.page.evaluate(
+            "() => [...document.querySelectorAll('.vbx-atlas .vbx-thumb')].indexOf(document.activeElement)"
+        )
+        == 48
+    )
+    page.page.keyboard.press("ArrowDown")
+    page.until(Expected("coffee", 8, 6, 0).title)
     assert page.visit.troubles == []
 
 
@@ -411,28 +424,29 @@ def test_the_strips_show_the_maps_that_they_name(served, visit):
     page = Page(visit, f"{served}/one.html#query=77")
     page.until(Expected("chelsea", 10, 5, 77).title)
     page.view().get_by_role("button", name=re.compile("at a glance")).click()
-    page.page.wait_for_function("() => document.querySelectorAll('.vbx-strip')[1].children.length === 12")
+    page.page.wait_for_function(ATLAS)
     strips = page.view().evaluate(
-        """v => [...v.querySelectorAll('.vbx-strip')].map(s => [...s.querySelectorAll('canvas')].map(c =>
+        """v => ['.vbx-strip', '.vbx-atlas'].map(s => [...v.querySelector(s).querySelectorAll('canvas')].map(c =>
              [...c.getContext('2d').getImageData(0, 0, 14, 14).data]))"""
     )
     heads = [Expected("chelsea", 10, max(h, 1), 77, "head" if h else "mean") for h in range(7)]
-    layers = [Expected("chelsea", l, 5, 77) for l in range(1, 13)]
-    top = np.float64(np.float32(max(e.own for e in layers)))
+    layers = [
+        Expected("chelsea", l, max(h, 1), 77, "head" if h else "mean", scale="map")
+        for l in range(1, 13)
+        for h in range(7)
+    ]
     for got, expected in zip(strips[0], heads, strict=True):
         np.testing.assert_array_equal(np.array(got).reshape(-1, 4)[:, :3], expected.cells())
     for got, expected in zip(strips[1], layers, strict=True):
-        np.testing.assert_array_equal(
-            np.array(got).reshape(-1, 4)[:, :3], paint(np.minimum(expected.weights, top), top)
-        )
+        np.testing.assert_array_equal(np.array(got).reshape(-1, 4)[:, :3], expected.cells())
 
 
 def test_every_control_by_keyboard(served, visit):
     page = Page(visit, f"{served}/one.html")
     press = page.page.keyboard.press
-    page.page.locator(".vbx-explorer select").first.focus()
+    page.slider("Layer").focus()
     reached = []
-    for _ in range(40):
+    for _ in range(50):
         reached.append(
             page.page.evaluate("""() => { const e = document.activeElement;
           return e.getAttribute('aria-label') || e.labels?.[0]?.textContent || e.textContent.trim().slice(0, 40); }""")
@@ -441,7 +455,8 @@ def test_every_control_by_keyboard(served, visit):
         if not page.page.evaluate("() => Boolean(document.activeElement.closest('.vbx-explorer'))"):
             break
     names = " | ".join(reached)
-    for wanted in ("Picture", "Layer", "Head", "Token", "More choices", "Read from [class]", "Arrow keys choose", "Point at [class]",
+    for wanted in ("Your picture", "A cup of coffee", "Layer", "Head", "Token", "More choices", 
+                   "Read from [class]", "Arrow keys choose", "Point at [class]",
                    "Arrow keys point", "Mean of all heads", "Head 6", "All 12 layers", "Compare", "Copy a link", "table"):  # fmt: skip
         assert wanted in names, f"{wanted} is not reached by Tab: {names}"
 
@@ -514,6 +529,22 @@ def test_a_link_opens_what_it_names(root, visit):
     assert page.page.evaluate("document.querySelector('.vbx-explorer').getBoundingClientRect().top < innerHeight")
     assert page.slider("Layer").get_attribute("aria-valuenow") == "12.0", "the controls follow"
     assert page.visit.troubles == []
+
+
+def test_a_link_to_a_map_far_down_is_followed_at_once(served, explorers, visit):
+    page = visit.blank(width=1280, height=720)
+    body = (
+        (explorers / "one.html").read_text(encoding="utf-8").replace("<h1>", '<div style="height:4000px"></div><h1>', 1)
+    )
+    page.route("**/one.html", lambda route: route.fulfill(body=body, content_type="text/html"))
+    page.goto(f"{served}/one.html#picture=rocket&layer=2&head=3&query=cls")
+    page.wait_for_selector(".vbx-view[data-drawn]", state="attached", timeout=15000)
+    page.wait_for_function(
+        "() => document.querySelector('.vbx-view .vbx-title').textContent.startsWith('Layer 2, head 3')"
+    )
+    page.wait_for_function(
+        "() => Math.abs(document.querySelector('.vbx-explorer').getBoundingClientRect().top) < innerHeight"
+    )
 
 
 def test_a_link_in_the_text_works_as_often_as_it_is_clicked(served, visit):
@@ -613,10 +644,11 @@ def test_the_first_state_makes_way(served, visit):
 
 def test_a_missing_file_is_said_and_tried_again(served, visit):
     page = Page(visit, f"{served}/one.html")
-    page.page.route("**/attn/**/7.js", lambda route: route.abort())
+    page.page.route("**/attn/**/7.js", lambda route: route.fulfill(status=404))
     page.go(layer=7)
     page.page.wait_for_selector(".vbx-problem:not([hidden])")
     assert "make book" in page.state()["problem"]
+    assert page.state()["title"] == Expected("chelsea", 10, 5, 0).title, "what was shown stays"
     page.page.unroute("**/attn/**/7.js")
     page.go(layer=7, head=2)
     expected = Expected("chelsea", 7, 2, 0)
@@ -637,7 +669,7 @@ def test_a_damaged_file_is_said(served, visit):
 # --- for everyone ---
 
 OPEN_ALL = """() => {
-  const names = ['.vbx-more-button', '.vbx-view summary', '.vbx-view .vbx-tools button'];
+  const names = ['.vbx-more-button', '.vbx-view summary', '.vbx-view > .vbx-tools button', '.vbx-own'];
   for (const name of names) document.querySelector(name).click();
 }"""
 
@@ -650,7 +682,7 @@ def test_axe_finds_nothing_in_an_explorer_with_everything_open(served, visit, th
     page = Page(visit, f"{served}/one.html", theme=theme, width=width)
     assert violations(page.page) == []
     page.page.evaluate(OPEN_ALL)
-    page.page.wait_for_function("() => document.querySelectorAll('.vbx-strip')[1].children.length === 12")
+    page.page.wait_for_function(ATLAS)
     page.view().get_by_role("button", name=re.compile("^Compare")).click()
     page.view().locator(".vbx-thumb").nth(1).click()
     page.page.wait_for_timeout(200)

@@ -18,7 +18,6 @@ from vitbook.widgets.explorer import first_view
 from vitbook.widgets.explorer.tour import explorer_links
 from vitbook.widgets.explorer.widget import AttentionExplorer
 from vitbook.widgets.figure1.widget import figure_1
-from vitbook.widgets.in_page.widget import model_in_page
 from vitbook.widgets.kit.traits import choices_of
 from vitbook.widgets.ledger.widget import ledger_table
 from vitbook.widgets.patterns.widget import PatternWidget
@@ -32,7 +31,6 @@ MAKE = {
     "calculator": Calculator,
     "patterns": lambda: PatternWidget(tiny(), PICTURE),
     "pencil": PencilWidget,
-    "model in the page": lambda: model_in_page(tiny()),
     "picker": lambda: position_picker(random_weights().E_pos, ODD),
     "query": lambda: one_query(PICTURE, tiny(), 1, 1, 2),
 }
@@ -88,7 +86,6 @@ def test_every_choice_is_looked_at():
         "calculator": ["H", "W", "P", "C", "D", "L", "heads", "M", "K", "qkv_bias", "pre_logits"],
         "patterns": ["pattern", "grid", "query", "chosen"],
         "pencil": ["z", "U_qkv", "U_msa", "head"],
-        "model in the page": ["layer", "head", "query"],
         "picker": ["token"],
         "query": ["query", "divisor"],
     }  # fmt: skip
@@ -133,7 +130,7 @@ def test_the_explorer_can_be_shown_after_every_refusal():
 @pytest.mark.parametrize(
     "name, trait",
     [("explorer", "layer"), ("explorer", "head"), ("explorer", "query"), ("calculator", "L"), ("patterns", "query"),
-     ("pencil", "head"), ("picker", "token"), ("model in the page", "layer"), ("query", "query")],
+     ("pencil", "head"), ("picker", "token"), ("query", "query")],
 )  # fmt: skip
 def test_whole_numbers_of_any_library_are_taken_and_kept_as_pythons(name, trait, number):
     widget = MAKE[name]()
@@ -157,7 +154,7 @@ def test_an_attribute_that_is_not_there_is_refused(made):
         widget.no_such_thing = 1
     near = {
         "explorer": "layers", "calculator": "head", "patterns": "patern", "pencil": "heads", "picker": "tokens",
-        "model in the page": "layers", "query": "querry",
+        "query": "querry",
     }[name]  # fmt: skip
     with pytest.raises(AttributeError, match="did you mean"):
         setattr(widget, near, 1)

@@ -28,7 +28,7 @@
   }
 
   // Most of what a page loads is the script for widgets. It waits until one of them is near, the reader does something, the page is
-  // printed, or for a while.
+  // printed, or for a while. A link to a map is such a reader: it names what the explorer is to show.
   function bringWidgets() {
     const views = document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]');
     if (!views.length) return;
@@ -45,6 +45,7 @@
     for (const view of views) watch.observe(view.parentElement);
     for (const sign of signs) addEventListener(sign, load);
     const patience = setTimeout(load, 20000);
+    if (/[#&](explorer|picture|layer|head|query)=/.test(location.hash)) load();
   }
 
   // A formula is copied whole, as the TeX that it was written in.

@@ -7,14 +7,13 @@ from matplotlib.patches import Rectangle
 from PIL import Image, ImageFilter
 
 from vitbook.config import ViTConfig
+from vitbook.figures.colours import CURVE, STAGE
 from vitbook.figures.palette import colour
 from vitbook.figures.plotting import canvas
 from vitbook.pixels import seen, unnormalise, view_box
 
-STAGE = (12, 14, 20)  # a photograph stands on a dark stage in both themes
 FADED = 0.5  # of the way from the stage to the grey photograph, where nothing is read
 GLOW = 24  # levels of 255 that full light adds, so that a dark patch is seen too
-CURVE = 0.6  # light = (weight / largest weight) ** CURVE, so that half of the largest weight is still seen
 
 
 def tokens_in(box: tuple[float, float, float, float], photo: Image.Image, checkpoint) -> list[int]:

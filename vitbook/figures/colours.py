@@ -8,6 +8,8 @@ import numpy as np
 
 from vitbook.figures.palette import attention_colours, diverging_colours
 
+STAGE = (12, 14, 20)  # a photograph stands on a dark stage in both themes
+CURVE = 0.6  # light = (weight / largest weight) ** CURVE, so that half of the largest weight is still seen
 SIGNED_STEPS = 255  # an odd number, so that zero has a colour of its own
 
 
@@ -35,6 +37,13 @@ def paint_signed(numbers: np.ndarray, top: float, theme: str = "light") -> np.nd
     """Numbers (...,) -> RGB (..., 3) uint8 on a scale from -top to top.  Raises ValueError beyond it."""
     half = SIGNED_STEPS // 2
     return signed_table(theme)[half + _steps(numbers, top, -top, half)]
+
+
+def veil(weights: np.ndarray, top: float) -> np.ndarray:
+    """Weights (...,) >= 0 -> RGBA (..., 4) uint8 to lie on a photograph: the more of a patch is read, the less dark it is."""
+    light = (np.asarray(weights, np.float64) / top).clip(0, 1) ** CURVE if top > 0 else np.zeros(np.shape(weights))
+    alpha = np.floor(255 * (1 - light) + 0.5)[..., None]
+    return np.concatenate([np.broadcast_to(STAGE, (*alpha.shape[:-1], 3)), alpha], -1).astype(np.uint8)
 
 
 def _steps(numbers: np.ndarray, top: float, bottom: float, steps: int) -> np.ndarray:

@@ -6,9 +6,9 @@ from importlib import import_module
 
 _ROOMS = {
     "calculator.widget": ("Calculator",),
+    "explorer.shuffle": ("shuffle",),
     "explorer.tour": ("explorer_links",),
     "figure1.widget": ("figure_1",),
-    "in_page.widget": ("model_in_page",),
     "ledger.widget": ("ledger_table",),
     "patterns.widget": ("PatternWidget",),
     "pickers.widget": ("patch_picker", "position_picker"),

@@ -21,11 +21,14 @@ function splitHeads(x, heads) {
 /** Inside Eq. 6, of one head: q kᵀ / sqrt(D_h), one row a query, one column a key. */
 const scores = (q, k) => product(q, turned(k, 1 / Math.sqrt(q.columns))); // k is divided, since it is smaller than q kᵀ
 
+/** What a run does where nobody changes anything: a value goes on as it is. See edits.js. */
+export const untouched = (name, value) => value;
+
 /** Eq. 6, of one head: A = softmax(q kᵀ / sqrt(D_h)). Softmax runs over the keys, so every row sums to 1. */
-export function attentionWeights(q, k) {
-  const A = scores(q, k);
+export function attentionWeights(q, k, edited = untouched) {
+  const A = edited("scores", scores(q, k), { D_h: q.columns });
   if (!inKernel("softmax", A, -1e30)) for (let t = 0; t < A.rows; t++) softmax(A.row(t));
-  return A;
+  return edited("A", A);
 }
 
 /** Eq. 7: SA(z) = A v. Each row is the average of the value rows, weighted by that row of A. */

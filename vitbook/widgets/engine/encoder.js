@@ -1,9 +1,9 @@
 // The encoder layer: LayerNorm, MSA, MLP, and the two residual lines, Eq. 2 and Eq. 3.
-import { attentionWeights, joinHeads, qkv, selfAttention } from "./attention.js";
+import { attentionWeights, joinHeads, qkv, selfAttention, untouched } from "./attention.js";
 import { Matrix, inKernel, product, sum } from "./matrices.js";
 
 /** LN of Eq. 2 to 4: gamma (x - mu) / sqrt(var + eps) + beta, on each row alone. */
-export function layerNorm(x, gamma, beta, eps) {
+export function layerNorm(x, { gamma, beta, eps }) {
   const out = new Matrix(x.rows, x.columns);
   for (let t = 0; t < x.rows; t++) {
     const [row, to, D] = [x.row(t), out.row(t), x.columns];
@@ -57,18 +57,20 @@ function activate(numbers, act) {
   for (let i = 0; i < numbers.length; i++) numbers[i] = act(numbers[i]);
 }
 
-/** Eq. 2: z'_l = MSA(LN(z_{l-1})) + z_{l-1}. */
-export function attend(z, layer, { heads, eps }) {
-  const normed = layerNorm(z, layer.gamma_1, layer.beta_1, eps);
+/** Eq. 2: z'_l = MSA(LN(z_{l-1})) + z_{l-1}. l: the layer's number, from 1, for who changes something there. */
+export function attend(z, layer, { heads, eps }, l, edited = untouched) {
+  const norm = { gamma: layer.gamma_1, beta: layer.beta_1, eps };
+  const normed = edited("LN", layerNorm(z, norm), { x: z });
   const [q, k, v] = qkv(normed, layer, heads);
-  const sa = q.map((_, h) => selfAttention(attentionWeights(q[h], k[h]), v[h]));
-  const msa = joinHeads(sa, layer.U_msa, layer.b_msa);
-  return { q, k, v, msa, z_prime: sum(msa, z) };
+  const sa = q.map((_, h) => edited("SA", selfAttention(attentionWeights(q[h], k[h], edited), v[h]), { l, h: h + 1 }));
+  const msa = edited("MSA", joinHeads(sa, layer.U_msa, layer.b_msa), { l });
+  return { q, k, v, msa, z_prime: edited("sum", sum(msa, edited("skip", z)), norm) };
 }
 
 /** Eq. 3: z_l = MLP(LN(z'_l)) + z'_l. */
-export function transform(z_prime, layer, { activation, eps }) {
-  const normed = layerNorm(z_prime, layer.gamma_2, layer.beta_2, eps);
-  const out = mlp(normed, layer, activation);
-  return { mlp: out, z: sum(out, z_prime) };
+export function transform(z_prime, layer, { activation, eps }, l, edited = untouched) {
+  const norm = { gamma: layer.gamma_2, beta: layer.beta_2, eps };
+  const normed = edited("LN", layerNorm(z_prime, norm), { x: z_prime });
+  const out = edited("MLP", mlp(normed, layer, activation), { l });
+  return { mlp: out, z: edited("sum", sum(out, edited("skip", z_prime)), norm) };
 }

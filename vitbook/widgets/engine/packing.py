@@ -2,6 +2,8 @@
 
     model/<fingerprint>/manifest.js    sizes, preprocessing, what lies in which chunk, and a sha256 of each
     model/<fingerprint>/1.js, 2.js, …  the weights, 1.6 MB each: scripts, since a page on a disk may load nothing else
+    model/<fingerprint>/worker.js      the program that computes
+    model/<fingerprint>/pictures.js    the book's pictures as the model sees them, and y of each
     model/<fingerprint>/test.js        one picture's pixels and some of its numbers, for the page to test itself
 
 Nothing is rounded here. A matrix whose numbers float16 holds exactly travels as float16, everything else as float32: the
@@ -25,7 +27,8 @@ from vitbook.library.checkpoints import Checkpoint, load_checkpoint
 from vitbook.model import run
 from vitbook.pictures import PICTURES, load_picture
 from vitbook.pixels import preprocess, seen
-from vitbook.widgets.explorer.atlas import fingerprint, in_book, write_whole
+from vitbook.widgets.explorer.atlas import catalogue_card, fingerprint, in_book, shipped, write_whole
+from vitbook.widgets.kit import classic, script
 
 FOLDER = Path("book/assets/model")  # served as _static/model
 CHUNK = 1_200_000  # bytes of weights in a file, where no single matrix is larger: a page takes in one without a pause
@@ -51,7 +54,7 @@ def size_in_page(checkpoint: Checkpoint) -> int:
 
 
 def size_of_files(checkpoint: Checkpoint) -> int:
-    """Bytes that a reader loads: four letters of base64 for three bytes."""
+    """Bytes of weights that a reader loads: four letters of base64 for three bytes."""
     return size_in_page(checkpoint) * 4 // 3
 
 
@@ -109,7 +112,6 @@ def self_test(checkpoint: Checkpoint) -> dict:
     rows = np.stack([trace.attention(l).cpu().numpy()[:, queries] for l in range(1, config.L + 1)])
     return {
         "title": PICTURES[PICTURE].title,
-        "aspect": picture.width / picture.height,
         "queries": queries,
         "pixels": as_text(seen(picture, checkpoint).tobytes()),
         "y": as_text(trace.y.cpu().numpy().astype("<f4").tobytes()),
@@ -117,10 +119,23 @@ def self_test(checkpoint: Checkpoint) -> dict:
     }
 
 
+def pictures(checkpoint: Checkpoint) -> dict[str, dict[str, str]]:
+    """A card's key -> that picture's pixels as the model sees them, and its y: of all pictures that may be published."""
+    loaded = {catalogue_card(name, checkpoint)["key"]: load_picture(PICTURES[name]) for name in shipped()}
+    return {
+        key: {
+            "seen": as_text(seen(picture, checkpoint).tobytes()),
+            "y": as_text(run(checkpoint, preprocess(picture, checkpoint)).y.cpu().numpy().astype("<f4").tobytes()),
+        }
+        for key, picture in loaded.items()
+    }
+
+
 def scripts(checkpoint: Checkpoint) -> dict[str, str]:
     """File name -> text of all files of a checkpoint, each a call that hands its content to the page."""
     packed = chunks(checkpoint)
     contents = {"manifest": manifest(checkpoint, packed), "test": self_test(checkpoint)}
+    contents |= {"worker": classic(script("engine/worker.js")), "pictures": pictures(checkpoint)}
     contents |= {str(n): as_text(chunk.data) for n, chunk in enumerate(packed, start=1)}
     home = json.dumps(fingerprint(checkpoint))
     return {

@@ -5,7 +5,7 @@ import { Matrix, product } from "./matrices.js";
 
 /** Eq. 4: y = LN(z_L^0). Row 0, the [class] token after the last layer, normalised once more, is the picture. */
 export function represent(z_L, gamma, beta, eps) {
-  return layerNorm(new Matrix(1, z_L.columns, z_L.row(0)), gamma, beta, eps);
+  return layerNorm(new Matrix(1, z_L.columns, z_L.row(0)), { gamma, beta, eps });
 }
 
 /** The head at fine-tuning (Section 3.1): logits = y W_head + b_head. */

@@ -4,14 +4,6 @@ import { Matrix, hold, makeRoom } from "./matrices.js";
 /** The right factors of products: they go into the kernel's memory. All else stays as it is. */
 const FACTORS = ["E", "U_q", "U_k", "U_v", "U_msa", "W_1", "W_2", "W_head"];
 
-/** Base64 -> bytes. */
-export function bytesOfText(text) {
-  const letters = atob(text);
-  const bytes = new Uint8Array(letters.length);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
-  return bytes;
-}
-
 /** Every float16 there is as float32: one bit of sign, five of exponent, ten of fraction. */
 let halves = null;
 function everyHalf() {

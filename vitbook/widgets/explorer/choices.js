@@ -9,6 +9,9 @@ const clamp = (value, low, high) => Math.min(Math.max(Math.round(value) || low, 
 export class Choices {
   constructor(model) {
     this.model = model;
+    this.edit = {}; // what is changed in the model of this page: see engine/edits.js
+    this.look = "changed"; // which maps are shown then: "changed", "untouched" or their "difference"
+    this.own = []; // cards of the reader's own pictures, where no kernel keeps them
   }
 
   get(key) {
@@ -24,17 +27,44 @@ export class Choices {
     return { ...sizes, N: sizes.rows * sizes.columns };
   }
 
+  /** The book's pictures, then the reader's own. */
   get cards() {
-    return this.get("pictures");
+    return [...this.get("pictures"), ...this.own];
+  }
+
+  get card() {
+    return this.cards[this.get("picture")];
+  }
+
+  /** Lists a picture of the reader's and shows it. */
+  add(card) {
+    this.own.push(card);
+    this.set({ picture: this.cards.length - 1 });
+  }
+
+  /** Takes a picture of the reader's off the list; what it was compared with goes too. */
+  remove(card) {
+    const at = this.cards.indexOf(card);
+    this.own = this.own.filter((each) => each !== card);
+    const { picture } = this.now;
+    const changes = this.get("against").picture >= at ? { against: {} } : {};
+    this.set({ ...changes, picture: picture > at ? picture - 1 : picture === at ? Math.min(at, this.cards.length - 1) : picture });
   }
 
   get now() {
     const keys = ["picture", "layer", "head", "query", "show", "scale"];
-    return { ...Object.fromEntries(keys.map((key) => [key, this.get(key)])), reverse: this.get("direction") === 1 };
+    const edit = this.changed && this.look !== "untouched" ? this.edit : null;
+    return { ...Object.fromEntries(keys.map((key) => [key, this.get(key)])), reverse: this.get("direction") === 1, edit };
   }
 
-  /** The pinned choice with today's query and direction, or null. */
+  /** Whether anything in the model is changed. */
+  get changed() {
+    return Object.keys(this.edit).length > 0;
+  }
+
+  /** The pinned choice with today's query and direction, or null; of a difference to the untouched model, that. */
   get pinned() {
+    if (this.changed && this.look === "difference") return { ...this.now, edit: null };
     const against = this.get("against");
     return "layer" in against ? { ...this.now, ...against } : null;
   }

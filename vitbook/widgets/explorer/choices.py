@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+import numpy as np
 
 from vitbook.checks import finite, index, whole
 from vitbook.patches import check_token, token_of
@@ -12,6 +14,15 @@ from vitbook.wording import brief
 SHOWS = {"head": "one head", "mean": "mean over heads", "rollout": "rollout (all layers so far)"}
 DIRECTIONS = {"reads": "what the token reads", "read by": "who reads the token"}
 SCALES = {"heads": "one scale for all heads", "layer": "… and for every query", "map": "each map its own scale"}
+#: What `change` may name -> the changes of engine/edits.js that the explorer then offers.
+CHANGES = {
+    "hide": ["hide"],
+    "heads": ["heads"],
+    "layers": ["msa", "mlp"],
+    "positions": ["positions"],
+    "shuffle": ["order", "positions"],
+    "mistakes": ["norm", "residual", "axis", "root"],
+}
 _CLASS = ("class", "cls", "[class]")
 
 
@@ -29,6 +40,20 @@ def token(value, config) -> int:
             f"query must be a token from 0 ([class]) to {config.N}, 'class' or the (row, column) of a patch, got {brief(value)}"
         )
     return check_token(number, config)
+
+
+def changes(value) -> list[str]:
+    """Nothing, one name of `CHANGES`, or several -> what the panel offers."""
+    if value is None:
+        return []
+    names = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    offered = [name for each in names for name in CHANGES[one_of(each, CHANGES, "change")]]
+    return list(dict.fromkeys(offered))
+
+
+def shuffled(N: int) -> list[int]:
+    """Patches in the order in which an explorer shuffles them first: order[p] is the patch that goes to place p."""
+    return np.random.default_rng(0).permutation(N).tolist()
 
 
 def share(value, name: str) -> float:

@@ -8,17 +8,16 @@ import ipywidgets as widgets
 
 from vitbook.widgets.explorer.choices import DIRECTIONS, SCALES, SHOWS
 
-SHOWN = 5  # controls that are always there; the others fold away
+SHOWN = 4  # controls that are always there; the others fold away
 
 
 class Controls:
     """moves: every control -> (its attribute, the view's trait that it is linked with).  bar: the widget to show."""
 
     def __init__(self, own: Callable[[object], None]):
-        """own: called with a picture of the reader's: an upload, a path, an address."""
+        """own: called with a path or an address of a picture of the reader's."""
         slider = dict(min=0, max=2, continuous_update=True)
         self.moves: dict[widgets.Widget, tuple[str, str]] = {
-            widgets.Dropdown(description="Picture"): ("index", "picture"),
             widgets.IntSlider(description="Layer", **slider): ("value", "layer"),
             widgets.IntSlider(description="Head", **slider): ("value", "head"),
             widgets.IntSlider(description="Token", **slider): ("value", "query"),
@@ -26,20 +25,18 @@ class Controls:
             widgets.Dropdown(description="Map", options=list(SHOWS.values())): ("index", "show"),
             widgets.Dropdown(description="Direction", options=list(DIRECTIONS.values())): ("index", "direction"),
             widgets.Dropdown(description="Colours", options=list(SCALES.values())): ("index", "scale"),
-            widgets.FloatSlider(description="Overlay", min=0, max=1, step=0.05, value=0.6): ("value", "opacity"),
+            widgets.FloatSlider(description="Darkness", min=0, max=1, step=0.05, value=0.8): ("value", "opacity"),
             widgets.Checkbox(description="Smooth between patches", indent=False): ("value", "smooth"),
         }
-        self.upload = widgets.FileUpload(accept="image/*", multiple=False, description="Your picture")
         self.address = widgets.Text(
-            placeholder="or its path or address", description="Path or URL", continuous_update=False
+            placeholder="of a picture of yours", description="Path or URL", continuous_update=False
         )
-        self.upload.observe(lambda change: change["new"] and own(self._uploaded()), "value")
         self.address.observe(lambda change: change["new"].strip() and own(change["new"].strip()), "value")
         shown = list(self.moves)
         more = widgets.Box(shown[SHOWN:]).add_class("vbx-more")
-        asks = widgets.Box([self.upload, self.address]).add_class("vbx-needs-kernel")
+        asks = widgets.Box([self.address]).add_class("vbx-needs-kernel")
         self.bar = widgets.Box([*shown[:SHOWN], more, asks]).add_class("vbx-controls")
-        self.all = [*shown, self.bar, more, asks, self.upload, self.address]
+        self.all = [*shown, self.bar, more, asks, self.address]
 
     def of(self, trait: str) -> widgets.Widget:
         """The control that moves a trait of the view."""
@@ -68,14 +65,3 @@ class Controls:
             slider.min, slider.value = first, max(value, first)
             slider.max = max(last, first + 1)
             slider.layout.display = "none" if last == first else None
-
-    def set_pictures(self, titles: list[str], index: int) -> None:
-        """New titles and the chosen one in one message, so that the page never sees one without the other."""
-        dropdown = self.of("picture")
-        with dropdown.hold_sync():
-            dropdown.options = [(title, n) for n, title in enumerate(titles)]  # equal titles stay apart
-            dropdown.index = index
-
-    def _uploaded(self) -> tuple:
-        files, self.upload.value = self.upload.value, ()  # the file's bytes stay in no widget, so in no notebook
-        return files

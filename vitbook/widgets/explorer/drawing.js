@@ -1,5 +1,5 @@
 // A map's numbers on the page: panels, words beside them, figures, the colour bar.
-import { paint, paintSigned, ramp } from "../kit/colours.js";
+import { paint, paintSigned, ramp, veil } from "../kit/colours.js";
 import { make } from "../kit/dom.js";
 import { mark, show } from "../kit/grid.js";
 import { describe, figure } from "../kit/words.js";
@@ -27,9 +27,9 @@ export function drawShapes({ stage, grid }, cards, { rows, columns }) {
 
 export function drawPanels({ el, photo, other, grid, panels }, { choice, own, against, map, top, scale, sizes, tables, smooth }, opacity) {
   const weights = ({ patches }) => paint(patches, top, tables.weights);
-  show(photo.canvas, weights(own), sizes);
+  show(photo.canvas, veil(own.patches, top), sizes);
   other.element.hidden = !against;
-  if (against) show(other.canvas, weights(against), sizes);
+  if (against) show(other.canvas, veil(against.patches, top), sizes);
   show(grid.canvas, scale.signed ? paintSigned(map.patches, map.top, tables.signed) : weights(map), sizes);
   el.classList.toggle("vbx-comparing", Boolean(against));
   el.classList.toggle("vbx-smooth", smooth);
@@ -48,6 +48,7 @@ export function drawWords(page, shown) {
     page.other.frame.ariaLabel = page.other.caption.textContent;
   }
   drawGridWords(page.grid, shown);
+  page.compare.hidden = Boolean(pinned && !pinned.edit && choice.edit);
   page.compare.textContent = pinned ? "Stop comparing" : "Compare: keep this map and choose another";
   page.compare.ariaPressed = String(Boolean(pinned));
 }

@@ -2,6 +2,7 @@
 import { onChange, onTheme } from "../kit/dom.js";
 import { onStep, tokenAt } from "../kit/grid.js";
 import { copyLink, followLink } from "./links.js";
+import { savePicture, saveNumbers } from "./saving.js";
 
 const REDRAW = ["picture", "layer", "head", "query", "show", "direction", "scale", "against", "opacity", "smooth"];
 const REFIT = ["sizes", "pictures", "fingerprint", "status", "problem"];
@@ -22,6 +23,9 @@ export function listen(view) {
   on(page.compare, "click", () => choices.pin());
   on(page.link, "click", () => copyLink(choices).then((words) => page.say(words)));
   on(page.openLayers, "click", () => view.toggleLayers());
+  on(page.saveNumbers, "click", () => saveNumbers(view.shown));
+  on(page.savePicture, "click", () => savePicture(page, view.shown).then((words) => page.say(words)));
+  on(page.again, "click", redraw);
   on(page.table, "toggle", redraw);
   if (source.folder !== null) on(window, "hashchange", () => follow(view, location.hash));
   // A link of this page, clicked: also the one that the address bar holds already, and in JupyterLab.

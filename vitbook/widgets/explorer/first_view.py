@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 from PIL import Image
 
-from vitbook.figures.colours import paint
+from vitbook.figures.colours import paint, veil
 from vitbook.figures.palette import THEMES
 from vitbook.figures.thumbnails import data_uri, exact_picture
 from vitbook.pictures import PICTURES, load_picture
@@ -18,7 +18,7 @@ SIDE = 480  # px of the photograph on the page
 
 
 def html(explorer) -> str:
-    """The title, the photograph under its map, the bare map and a line of figures, as widget.js will draw them."""
+    """The title, the photograph in the light of its map, the bare map and a line of figures, as widget.js will draw them."""
     view, config = explorer._view, explorer.checkpoint.config
     card = view.pictures[view.picture]
     name, weights, to_class, top = _shown(explorer)
@@ -32,8 +32,10 @@ def html(explorer) -> str:
     seen = f' style="left:{left}%;top:{above}%;width:{right - left}%;height:{below - above}%"'
     image, spoken = f'<img alt="{escape(card["alt"])}" src="{photo}">', f' role="img" aria-label="{escape(words)}"'
     cells = _cells(weights, top, config)
+    dark = exact_picture(Image.fromarray(veil(weights.reshape(config.rows, config.columns), top)))
+    dark = f'<div class="vbx-cells" style="background-image:url({dark})"></div>'
     panels = _panel(
-        "photo", card["width"] / card["height"], f'{image}<div class="vbx-seen"{seen}>{cells}</div>', card["title"]
+        "photo", card["width"] / card["height"], f'{image}<div class="vbx-seen"{seen}>{dark}</div>', card["title"]
     )
     bare = f"The {config.rows} × {config.columns} weights, bare"
     panels += _panel("grid", config.columns / config.rows, f'<div class="vbx-seen">{cells}</div>', bare, spoken)

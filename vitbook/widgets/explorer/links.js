@@ -16,7 +16,7 @@ export function followLink(hash, choices) {
   const asked = parseLink(hash);
   if (!asked || asked.explorer !== choices.get("name")) return false;
   const changes = {};
-  const name = choices.cards.findIndex((card) => card.name === asked.picture);
+  const name = choices.get("pictures").findIndex((card) => card.name === asked.picture);
   if (name >= 0) changes.picture = name;
   for (const key of ["layer", "head", "query"]) if (/^\d+$/.test(asked[key] ?? "")) changes[key] = Number(asked[key]);
   for (const [key, names] of Object.entries(NAMES)) if (names.includes(asked[key])) changes[key] = names.indexOf(asked[key]);
@@ -25,10 +25,10 @@ export function followLink(hash, choices) {
   return true;
 }
 
-/** This page's address with what is chosen now. */
+/** This page's address with what is chosen now; a picture of the reader's own is in no address. */
 function linkTo(choices) {
-  const { picture, layer, head, query, show, scale, reverse } = choices.now;
-  const words = { picture: choices.cards[picture].name, layer, head, query: query === 0 ? "cls" : query };
+  const { layer, head, query, show, scale, reverse } = choices.now;
+  const words = { ...(choices.card.own ? {} : { picture: choices.card.name }), layer, head, query: query === 0 ? "cls" : query };
   if (show) words.show = NAMES.show[show];
   if (reverse) words.direction = NAMES.direction[1];
   if (scale) words.scale = NAMES.scale[scale];
@@ -40,10 +40,11 @@ function linkTo(choices) {
 export async function copyLink(choices) {
   const url = linkTo(choices);
   history.replaceState(null, "", url);
+  const without = choices.card.own ? " It does not name your picture." : "";
   try {
     await navigator.clipboard.writeText(url);
-    return "The link is on the clipboard and in the address bar.";
+    return `The link is on the clipboard and in the address bar.${without}`;
   } catch {
-    return "The link is in the address bar.";
+    return `The link is in the address bar.${without}`;
   }
 }

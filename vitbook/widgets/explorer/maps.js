@@ -10,7 +10,8 @@ export class Maps {
 
   key(choice) {
     const { key } = this.choices.cards[choice.picture];
-    return `${this.choices.get("fingerprint")}/${key}/${square(choice).layer}`;
+    const name = `${this.choices.get("fingerprint")}/${key}/${square(choice).layer}`;
+    return choice.edit ? `${name}/${JSON.stringify(choice.edit)}` : name;
   }
 
   /** The whole stack of a choice if it is here, else null. */
@@ -28,7 +29,7 @@ export class Maps {
     const stack = this.ready(choice);
     if (stack) return stack;
     const first = this.choices.get("first");
-    if (first.key !== this.key(choice)) return null;
+    if (first.key !== this.key(choice) || this.source.computes(first.key)) return null;
     const { heads, N } = this.choices.sizes;
     this.rows ??= new Rows(bytesOf(this.choices.get("first_rows")), heads + 1, N, first.query);
     return this.rows.holds(choice.query, choice.reverse, choice.scale === 1) ? this.rows : null;

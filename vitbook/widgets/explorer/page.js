@@ -3,6 +3,7 @@ import { colourBar } from "../kit/bar.js";
 import { button } from "../kit/controls.js";
 import { make } from "../kit/dom.js";
 import { panel } from "../kit/grid.js";
+import { Atlas } from "./atlas.js";
 
 export class Page {
   constructor() {
@@ -19,18 +20,28 @@ export class Page {
     this.pointedFact = make("dd");
     this.heads = strip();
     this.layers = strip();
+    this.atlas = new Atlas();
     this.compare = button("");
     this.link = button("Copy a link to this map");
     this.link.classList.add("vbx-link");
     this.openLayers = button("", { "aria-expanded": "false" });
-    this.tools = make("div", { class: "vbx-tools" }, this.openLayers, this.compare, this.link);
+    this.openChanges = button("Change the model", { "aria-expanded": "false" });
+    this.savePicture = button("Save as PNG");
+    this.saveNumbers = button("Save its numbers (CSV)");
+    this.tools = make("div", { class: "vbx-tools" }, this.openLayers, this.openChanges, this.compare, this.savePicture, this.saveNumbers, this.link);
+    this.pictures = make("div", { class: "vbx-pictures", role: "group", ariaLabel: "Pictures" });
+    this.openYours = button("Your picture", { class: "vb-button vbx-own", "aria-expanded": "false" });
+    this.changes = make("section", { class: "vbx-yours", hidden: true, ariaLabel: "Change the model" });
+    this.strip = make("div", { class: "vbx-shelf" }, this.pictures, this.openYours);
+    this.yours = make("section", { class: "vbx-yours", hidden: true, ariaLabel: "Your picture" });
+    this.again = button("Try again", { hidden: true });
     this.table = make("details", { class: "vbx-table" }, make("summary", {}, "Every weight of this map as a table"));
     this.problem = make("p", { class: "vbx-problem", role: "alert", hidden: true });
     this.status = make("p", { class: "vbx-status", role: "status", hidden: true });
     this.live = make("p", { class: "vbx-live vb-unseen", "aria-live": "polite" });
     this.el = make(
-      "div", { class: "vbx-view" }, this.problem, this.status, this.title, this.stage, this.bar.element, this.facts,
-      this.heads.words, this.heads.element, this.layers.words, this.layers.element, this.tools, this.table, this.live,
+      "div", { class: "vbx-view" }, this.strip, this.yours, this.problem, this.again, this.status, this.title, this.stage, this.bar.element, this.facts,
+      this.heads.words, this.heads.element, this.layers.words, this.layers.element, this.atlas.element, this.tools, this.changes, this.table, this.live,
     );
   }
 

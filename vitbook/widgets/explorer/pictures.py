@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import os
 import warnings
 from collections.abc import Container
+from functools import cache
 from pathlib import Path
 
-from PIL import Image
+from PIL import Image, ImageOps
 
+from vitbook.figures.thumbnails import data_uri
 from vitbook.pictures import PICTURES, PictureWarning, load_picture
 from vitbook.widgets.explorer.atlas import card, catalogue_card, shipped
 from vitbook.wording import one_line
 
 OWN_PICTURES = 6  # kept by an explorer; the oldest goes first
+THUMB = 64  # px of a thumbnail's side
 
 
 class Pictures:
@@ -25,16 +29,12 @@ class Pictures:
 
     def fit(self, checkpoint) -> None:
         """Make the cards anew: a checkpoint decides which part of a picture it sees."""
-        self.cards = [catalogue_card(name, checkpoint) for name in shipped()]
-        self.cards += [card(name, picture, checkpoint) for name, picture in self.own.items()]
+        self.cards = [catalogue_card(name, checkpoint) | {"thumb": thumb(name)} for name in shipped()]
+        self.cards += [card(name, picture, checkpoint) | {"own": True} for name, picture in self.own.items()]
 
     @property
     def names(self) -> list[str]:
         return [card["name"] for card in self.cards]
-
-    @property
-    def titles(self) -> list[str]:
-        return [card["title"] for card in self.cards]
 
     def of(self, key: str) -> Image.Image:
         """The picture of a card's key.  Raises ValueError where there is none."""
@@ -43,9 +43,21 @@ class Pictures:
             raise ValueError(f"this explorer has no picture {key!r}")
         return self.own.get(names[0]) or load_picture(PICTURES[names[0]])
 
+    def name_of(self, key: str) -> str:
+        """The name of a picture of the reader's.  Raises ValueError where there is none."""
+        for each in self.cards:
+            if each["key"] == key and each["name"] in self.own:
+                return each["name"]
+        raise ValueError(f"this explorer has no picture {key!r} of yours")
+
+    def remove(self, name: str) -> None:
+        """Take a picture of the reader's off the list."""
+        del self.own[name]
+        self.cards = [each for each in self.cards if each["name"] != name]
+
     def new(self, source, picture: Image.Image, checkpoint) -> dict:
         """The card of a picture that may be added; the one that is listed already where the pixels are the same."""
-        made = card(name_for(source, self.own), picture, checkpoint, title_of(source))
+        made = card(name_for(source, self.own), picture, checkpoint, title_of(source)) | {"own": True}
         return next((old for old in self.cards if old["name"] in self.own and _sha(old) == _sha(made)), made)
 
     def add(self, made: dict, picture: Image.Image) -> None:
@@ -55,6 +67,15 @@ class Pictures:
             self.own.pop(next(iter(self.own)))
         known = {*shipped(), *self.own}
         self.cards = [each for each in self.cards if each["name"] in known] + [made]
+
+
+@cache
+def thumb(name: str) -> str:
+    """A small square of a catalogue picture, as an address that holds it."""
+    small = ImageOps.fit(load_picture(PICTURES[name]), (THUMB, THUMB), Image.Resampling.LANCZOS)
+    out = io.BytesIO()
+    small.save(out, "WEBP", quality=70, method=6)
+    return data_uri("image/webp", out.getvalue())
 
 
 def _sha(card: dict) -> str:

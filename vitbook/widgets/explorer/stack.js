@@ -68,6 +68,31 @@ export class Stack {
   }
 }
 
+/** The same of weights that are all here as they are, float32, square after square: what the model in the page computes. */
+export class Squares {
+  constructor(numbers, maps, N) {
+    Object.assign(this, { numbers, maps, N, tokens: N + 1, bytes: numbers.byteLength });
+  }
+
+  read(map, token, reverse) {
+    const [from, step] = reverse ? [token, this.tokens] : [token * this.tokens, 1];
+    const start = map * this.tokens ** 2 + from;
+    const all = Float64Array.from({ length: this.tokens }, (_, i) => this.numbers[start + i * step]);
+    const patches = all.subarray(1);
+    return { patches, toClass: all[0], sum: all.reduce((a, b) => a + b, 0), top: largest(patches), step: 0 };
+  }
+
+  top(map, reverse, token) {
+    if (token !== undefined) return this.read(map, token, reverse).top;
+    let top = 0;
+    for (let t = reverse ? 1 : 0; t < this.tokens; t++) {
+      const start = (map * this.tokens + t) * this.tokens;
+      top = Math.max(top, largest(this.numbers.subarray(start + 1, start + this.tokens)));
+    }
+    return top;
+  }
+}
+
 /** Only one query's rows of a layer, as `rows_bytes` writes them: the page's first map, there before anything is loaded. */
 export class Rows {
   constructor(buffer, maps, N, query) {

@@ -20,6 +20,7 @@ class AttentionView(anywidget.AnyWidget):
     pictures = traitlets.List().tag(sync=True)
     fingerprint = traitlets.Unicode().tag(sync=True)
     tables = traitlets.Bytes().tag(sync=True)
+    weight = traitlets.Int().tag(sync=True)  # bytes of the model in the page, 0 where they are too many for one
     first = traitlets.Dict().tag(sync=True)
     first_rows = traitlets.Bytes().tag(sync=True)
     status = traitlets.Unicode().tag(sync=True)
@@ -32,9 +33,11 @@ class AttentionView(anywidget.AnyWidget):
     show = traitlets.Int(0).tag(sync=True)
     direction = traitlets.Int(0).tag(sync=True)
     scale = traitlets.Int(0).tag(sync=True)
-    opacity = traitlets.Float(0.6).tag(sync=True)
+    opacity = traitlets.Float(0.8).tag(sync=True)
     smooth = traitlets.Bool(False).tag(sync=True)
     against = traitlets.Dict().tag(sync=True)
+    change = traitlets.List().tag(sync=True)  # the changes that the panel offers, all of them where it is empty
+    order = traitlets.List().tag(sync=True)  # in which patches are shuffled first
     more = traitlets.Bool(False).tag(sync=True)
 
     from_page = False  # whether the change at hand came from the page, where the controls already know

@@ -1,5 +1,6 @@
 // The attention explorer's view: when to draw what, and what to say while numbers are on their way.
 // Layers and heads count from 1, tokens from 0 = [class], patch p is token p + 1.
+import { Changes } from "./changes.js";
 import { Choices } from "./choices.js";
 import { dressControls, makeWay } from "./controls.js";
 import { drawBar, drawFacts, drawPanels, drawPicture, drawPointed, drawShapes, drawWords } from "./drawing.js";
@@ -9,10 +10,13 @@ import { Page } from "./page.js";
 import { Source } from "./source.js";
 import { drawHeads, drawLayers } from "./strips.js";
 import { clearTable, drawTable } from "./table.js";
+import { drawThumbnails } from "./thumbnails.js";
 import { summary } from "./words.js";
+import { Yours } from "./yours.js";
 
 const SOON = 400; // ms until a wait is told
 const LATER = 10000; // ms until a kernel that does not answer is told
+const REST = 120; // ms for which a choice must stay before its numbers are loaded
 const QUIET = 600; // ms without a change until a screen reader is told, so that a held key does not flood the listener
 
 class View {
@@ -27,6 +31,9 @@ class View {
     this.layersOpen = false;
     this.turn = 0;
     el.append(this.page.el);
+    this.ask = async (file) => model.send({ own: { name: file.name, type: file.type, size: file.size } }, undefined, [await file.arrayBuffer()]);
+    this.yours = new Yours(this);
+    this.changes = new Changes(this);
     listen(this);
     this.fit();
     if (this.source.folder !== null) follow(this, location.hash);
@@ -54,21 +61,22 @@ class View {
     if (this.stop.signal.aborted) return;
     const missing = this.maps.missing();
     if (missing.length === 0) this.failure = null;
-    this.drawPictures();
     this.tellState(missing.length > 0);
-    if (missing.length === 0) return this.drawMaps();
+    drawThumbnails(this.page, this.choices, this.source, (card) => this.yours.away(card));
     const turn = ++this.turn;
-    Promise.all(missing.map((choice) => this.maps.load(choice))).then(
-      () => turn === this.turn && this.draw(),
-      (error) => turn === this.turn && this.fail(error),
-    );
+    if (missing.length === 0) return this.drawMaps();
+    // What is held while it passes is not loaded: a slider passes many layers.
+    this.resting = new Promise((resolve) => setTimeout(resolve, this.drawn ? REST : 0));
+    this.resting
+      .then(() => turn === this.turn && Promise.all(missing.map((choice) => this.maps.load(choice))))
+      .then(() => turn === this.turn && this.draw(), (error) => turn === this.turn && this.fail(error));
   }
 
   drawPictures() {
     const { choices, page } = this;
     const cards = choices.all.map(({ picture }) => choices.cards[picture]);
     cards.forEach((card, n) => {
-      const address = this.source.photo(choices.get("fingerprint"), card.key);
+      const address = this.source.photo(choices.get("fingerprint"), card);
       drawPicture([page.photo, page.other][n], card, address).catch((error) => this.fail(error));
     });
     drawShapes(page, cards, choices.sizes);
@@ -76,6 +84,7 @@ class View {
 
   drawMaps() {
     const { page, choices, maps } = this;
+    this.drawPictures();
     const shown = (this.shown = maps.shown());
     drawPanels(page, shown, choices.get("opacity"));
     drawWords(page, shown);
@@ -85,6 +94,7 @@ class View {
     drawLayers(page, shown, choices, maps, this.layersOpen, (layer) => this.drawWith(layer));
     drawTable(page, shown);
     drawPointed(page, shown, this.pointed);
+    this.changes.update();
     this.announce();
     if (!this.drawn) makeWay(this);
     this.drawn = true;
@@ -123,6 +133,7 @@ class View {
     page.el.classList.toggle("vbx-waiting", waiting);
     clearTimeout(this.late);
     page.tell(page.problem, choices.get("problem") || (waiting ? "" : this.failure) || "");
+    page.again.hidden = waiting || !this.failure;
     page.tell(page.status, choices.get("status"));
     if (!waiting) return;
     this.late = setTimeout(() => {

@@ -16,9 +16,10 @@ from IPython.display import display
 
 from vitbook.library.checkpoints import load_checkpoint
 from vitbook.pictures import PICTURES, load_picture
+from vitbook.widgets.engine.packing import LIMIT, size_in_page, size_of_files
 from vitbook.widgets.explorer import first_view
 from vitbook.widgets.explorer.atlas import fingerprint, photograph, shipped
-from vitbook.widgets.explorer.choices import DIRECTIONS, SCALES, SHOWS, pinned, share, token
+from vitbook.widgets.explorer.choices import DIRECTIONS, SCALES, SHOWS, changes, pinned, share, shuffled, token
 from vitbook.widgets.explorer.controls import Controls
 from vitbook.widgets.explorer.kernel_answers import close_earlier, layer_of, trace_of
 from vitbook.widgets.explorer.packing import rows_bytes
@@ -40,8 +41,10 @@ class AttentionExplorer(KnownAttributes, widgets.VBox):
     direction: "reads" (a row of A) or "read by" (a column).
     scale: what colours are scaled by: "heads" (the largest weight that any head of the layer gives, for this query),
     "layer" (the same, for any query) or "map" (this map alone).
-    opacity: of the map over the photograph, 0 to 1.  smooth: interpolate between patches.
+    opacity: how dark the patches are that are not read, 0 to 1.  smooth: interpolate between patches.
     against: None, or a dict of picture, layer, head and show to subtract.
+    change: None, or what the panel "Change the model" is about, open at once: "hide", "heads", "layers", "positions", "shuffle",
+    "mistakes", or several of them.  Where no built book is around, the model runs in the kernel and there is no such panel.
     name: tells two explorers of a page apart in links: page.html#explorer=NAME&picture=chelsea&layer=10&head=5&query=cls.
 
     Every one of these is also an attribute to read, set and observe; one event a change.  What one cannot be is refused by a
@@ -57,11 +60,13 @@ class AttentionExplorer(KnownAttributes, widgets.VBox):
     show = OneOf(SHOWS, "head")
     direction = OneOf(DIRECTIONS, "reads")
     scale = OneOf(SCALES, "heads")
-    opacity = Checked(lambda _, value: share(value, "opacity"), 0.6)
+    opacity = Checked(lambda _, value: share(value, "opacity"), 0.8)
     smooth = Flag(False)
     against = Checked(lambda self, value: self._whole_choice(value))
 
-    def __init__(self, checkpoint=None, picture="chelsea", layer=None, head=1, query=0, name="", **choices):
+    def __init__(
+        self, checkpoint=None, picture="chelsea", layer=None, head=1, query=0, name="", change=None, **choices
+    ):
         for choice in choices:
             if choice not in choices_of(AttentionExplorer):
                 raise TypeError(unknown(choice, "AttentionExplorer", choices_of(AttentionExplorer)))
@@ -69,6 +74,7 @@ class AttentionExplorer(KnownAttributes, widgets.VBox):
             raise ValueError(f"name must be a text, got {brief(name)}")
         checkpoint = self._usable(load_checkpoint() if checkpoint is None else checkpoint)  # before any widget is made
         self._view = AttentionView(uid=uuid.uuid4().hex[:8], name=name, tables=colour_tables())
+        self._view.change = changes(change)
         self._pictures, self._controls = Pictures(), Controls(self._try)
         self._view.observe(self._tell_control, self._controls.traits())
         self._view.on_msg(self._answer)
@@ -139,12 +145,13 @@ class AttentionExplorer(KnownAttributes, widgets.VBox):
             view.first, view.first_rows = {}, b""
             view.sizes = {k: getattr(config, k) for k in ("L", "heads", "rows", "columns", "P", "H", "W")}
             view.fingerprint, view.pictures = fingerprint(self.checkpoint), self._pictures.cards
+            view.order = shuffled(config.N) if "order" in view.change else []
+            view.weight = size_of_files(self.checkpoint) if size_in_page(self.checkpoint) <= LIMIT else 0
             self.against = None
             for trait in filter(self.trait_has_value, last):
                 setattr(self, trait, min(self._trait_values[trait], last[trait]))
         for trait, top in last.items():
             self._controls.set_range(trait, top, getattr(view, trait))
-        self._controls.set_pictures(self._pictures.titles, view.picture)
 
     # ---- pictures of one's own
 
@@ -173,10 +180,21 @@ class AttentionExplorer(KnownAttributes, widgets.VBox):
         if self.against and self.against["picture"] not in self.pictures:
             self.against = None
         view.pictures = self._pictures.cards
-        self._controls.set_pictures(self._pictures.titles, len(self.pictures) - 1)
         if notes:
             view.status = notes
         return new["name"]
+
+    def _take_away(self, key: str) -> None:
+        """Give up a picture of the reader's; where it is shown, the first of the book's is."""
+        name = self._pictures.name_of(key)
+        if name == self.picture:
+            self.picture = self.pictures[0]
+        if self.against and self.against["picture"] == name:
+            self.against = None
+        picture, against = self.picture, self.against
+        self._pictures.remove(name)
+        self._view.pictures = self._pictures.cards
+        self._view.picture, self._view.against = self.pictures.index(picture), self._pinned(against)
 
     @contextmanager
     def _saying(self, words: str):
@@ -189,6 +207,10 @@ class AttentionExplorer(KnownAttributes, widgets.VBox):
     # ---- the view's questions
 
     def _answer(self, _, content, buffers) -> None:
+        if "own" in content:  # a file that the reader chose, dropped or pasted
+            return self._try(({**content["own"], "content": memoryview(buffers[0])},))
+        if "forget" in content:
+            return self._take_away(content["forget"])
         want = content.get("want", "")
         try:
             _, key, what = want.split("/")

@@ -2,9 +2,10 @@
 import { peak } from "../kit/colours.js";
 import { describe, exact, figure, minus, place } from "../kit/words.js";
 
-export function mapName({ show, layer, head }, sizes) {
-  if (show === 2) return `Rollout up to layer ${layer}`;
-  return show === 1 ? `Layer ${layer}, mean of ${sizes.heads} heads` : `Layer ${layer}, head ${head}`;
+export function mapName({ show, layer, head, edit }, sizes) {
+  const changed = edit ? " of the changed model" : "";
+  if (show === 2) return `Rollout up to layer ${layer}${changed}`;
+  return `${show === 1 ? `Layer ${layer}, mean of ${sizes.heads} heads` : `Layer ${layer}, head ${head}`}${changed}`;
 }
 
 export function title(choice, sizes) {
@@ -25,7 +26,7 @@ export function barWords({ choice, sizes, scale, smooth }) {
   if (scale.signed) return `difference of weights, A minus B; the largest size sets both ends${invented}`;
   const setter = choice.show === 2 ? `layer ${scale.peer + 1}` : `head ${scale.peer}`;
   const sets = scale.peer === null ? "" : `; ${setter} sets its top`;
-  return `weight on one patch; ${scaleWords(choice, sizes)}${sets}${invented}`;
+  return `weight on one patch, on the photograph as light; ${scaleWords(choice, sizes)}${sets}${invented}`;
 }
 
 /** Ticks of the colour bar: [share, words, kind]. */

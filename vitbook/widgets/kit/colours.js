@@ -27,6 +27,19 @@ export function paintSigned(numbers, top, table) {
   return rgba;
 }
 
+export const STAGE = [12, 14, 20]; // a photograph stands on a dark stage in both themes
+export const CURVE = 0.6; // light = (weight / largest weight) ** CURVE
+
+/** Weights -> RGBA bytes of a veil to lie on a photograph: the more of a patch is read, the less of the dark lies on it. */
+export function veil(weights, top) {
+  const rgba = new Uint8ClampedArray(4 * weights.length);
+  weights.forEach((w, i) => {
+    rgba.set(STAGE, 4 * i);
+    rgba[4 * i + 3] = Math.round(255 * (1 - (top > 0 ? Math.min(w / top, 1) ** CURVE : 0)));
+  });
+  return rgba;
+}
+
 function dye(rgba, i, table, step) {
   rgba.set(table.subarray(3 * step, 3 * step + 3), 4 * i);
   rgba[4 * i + 3] = 255;

@@ -1,7 +1,7 @@
 // A photograph on which a patch is the lighter the more of it is read: vitbook/figures/attention.py, number for number.
+import { CURVE, STAGE } from "./colours.js";
 
-const STAGE = [12, 14, 20];
-const [FADED, DARKER, BRIGHTER, GLOW, CURVE] = [0.5, 0.7, 1.1, 24, 0.6];
+const [FADED, DARKER, BRIGHTER, GLOW] = [0.5, 0.7, 1.1, 24];
 
 /** RGBA bytes of `photo` (ImageData) under the weights of its patches (rows x columns of them). */
 export function lit(photo, weights, top, { rows, columns }) {

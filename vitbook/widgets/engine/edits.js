@@ -1,0 +1,52 @@
+// What a reader may change in a run, as functions of the values on the way. A run hands every value to `edited` under its name,
+// and goes on with what comes back; without a change that is the value itself.
+import { layerNorm } from "./encoder.js";
+import { Matrix, turned } from "./matrices.js";
+
+const CLOSED = -1e30; // a score whose exponential is nothing
+
+/** A description -> the function `edited` of a run. edit: {hide: tokens of patches that no token reads, order: patch order[p] stands at place p,
+ *  positions: false, heads: [layer, head] pairs that are off, msa, mlp: layers whose half is off, norm: "after", residual: false,
+ *  axis: "queries", root: false}; what is left out stays as the paper has it. */
+export function editor(edit) {
+  const changes = Object.entries(CHANGES).filter(([name]) => edit[name] !== undefined).map(([name, change]) => change(edit[name], edit));
+  const back = [...changes].reverse(); // what was done to the scores last is undone first
+  const touched = (now, change, name, about) => (change[name] ? change[name](now, about) : now);
+  return (name, value, about = {}) => (name === "A" ? back : changes).reduce((now, change) => touched(now, change, name, about), value);
+}
+
+const nothing = ({ rows, columns }) => new Matrix(rows, columns);
+const off = (layers) => (value, { l }) => (layers.includes(l) ? nothing(value) : value);
+
+/** For every change the values that it touches. */
+const CHANGES = {
+  order: (order) => ({ x_p: (x_p) => reordered(x_p, order) }),
+  positions: () => ({ E_pos: (E_pos) => new Float32Array(E_pos.length) }),
+  root: () => ({ scores: (s, { D_h }) => scaled(s, Math.sqrt(D_h)) }),
+  hide: (patches, { order }) => {
+    const tokens = order ? patches.map((token) => order.indexOf(token - 1) + 1) : patches; // where they stand now
+    return { scores: (s) => closed(s, tokens, CLOSED), A: (A) => closed(A, tokens, 0) };
+  },
+  axis: () => ({ scores: (s) => turned(s), A: (A) => turned(A) }), // a softmax over the rows of the turned matrix
+  heads: (pairs) => ({ SA: (sa, { l, h }) => (pairs.some(([layer, head]) => layer === l && head === h) ? nothing(sa) : sa) }),
+  msa: (layers) => ({ MSA: off(layers) }),
+  mlp: (layers) => ({ MLP: off(layers) }),
+  residual: () => ({ skip: nothing }),
+  norm: () => ({ LN: (normed, { x }) => x, sum: layerNorm }),
+};
+
+function reordered(x_p, order) {
+  const out = nothing(x_p);
+  order.forEach((from, p) => out.row(p).set(x_p.row(from)));
+  return out;
+}
+
+function scaled(matrix, factor) {
+  for (let i = 0; i < matrix.numbers.length; i++) matrix.numbers[i] *= factor;
+  return matrix;
+}
+
+function closed(matrix, tokens, number) {
+  for (let t = 0; t < matrix.rows; t++) for (const token of tokens) matrix.row(t)[token] = number;
+  return matrix;
+}
