@@ -183,8 +183,8 @@ def test_without_any_script_every_formula_is_drawn_in_the_books_font(browser, sa
 
 @pytest.mark.browser
 def test_nothing_moves_when_formulas_come(browser, sample):
-    """On a slow line and a slow machine, from the first byte on; the better of two visits, since a busy machine paints in bits."""
-    assert min(shift_of_a_slow_visit(browser, sample) for _ in range(2)) < 0.005
+    """On a slow line and a slow machine, from the first byte on; once more if it must be, since a busy machine paints in bits."""
+    assert any(shift_of_a_slow_visit(browser, sample) < 0.005 for _ in range(2))
 
 
 def shift_of_a_slow_visit(browser, address) -> float:
