@@ -189,7 +189,9 @@ def test_nothing_moves_when_formulas_come(browser, sample):
 
 def shift_of_a_slow_visit(browser, address) -> float:
     context = browser.new_context(viewport={"width": 800, "height": 2000})
-    context.add_init_script(
+    context.add_init_script(  # fonts come late, as they do where others use the machine as well
+        "const load = document.fonts.load.bind(document.fonts);"
+        "document.fonts.load = font => new Promise(done => setTimeout(done, 300)).then(() => load(font));"
         "window.shifts = []; new PerformanceObserver(list => shifts.push(...list.getEntries().map(e => e.value)))"
         ".observe({type: 'layout-shift', buffered: true})"
     )
