@@ -21,7 +21,7 @@ from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
 from bookbuild.equations import colour
-from bookbuild.maths_font import FAMILY, SHEET, known_signs, leans, signs
+from bookbuild.maths_font import SHEET, known_signs, leans, signs
 from bookbuild.spoken import spoken
 
 log = logging.getLogger(__name__)
@@ -116,5 +116,3 @@ def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("build", (visit_inline, None), (visit_block, None))
     app.add_post_transform(KeepTogether)
     app.add_css_file(SHEET, priority=600)
-    # Chromium would unpack even a font that it holds only when it meets the first formula, and draw that one twice.
-    app.add_js_file(None, body=f"document.fonts.load('1em \"{FAMILY}\"')")

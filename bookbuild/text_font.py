@@ -11,13 +11,20 @@ from pathlib import Path
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 
+from bookbuild import maths_font
 from vitbook.figures import plotting
 
 SHEET = "text.css"
 #: Weight -> file.  What is bold anywhere (600 and more) takes the second; italics are slanted by the browser.
 FILES = {"100 549": "Inter-Regular.ttf", "550 900": "Inter-SemiBold.ttf"}
-#: A browser would unpack even a font that it holds only when it meets the first letter, and lay that line out twice.
-ASK = "; ".join(f"document.fonts.load('{weight} 1em \"Inter\"')" for weight in (400, 600))
+#: A browser would unpack even a font that it holds only when it meets the first letter, and lay that line out twice: all are asked for
+#: before the first, and where a busy machine is slow with them, the page shows its words when they are there, or after two seconds.
+ASK = f"""{{
+  const late = document.documentElement.classList, asked = ['400 1em "Inter"', '600 1em "Inter"', '1em "{maths_font.FAMILY}"'];
+  late.add("vb-late");
+  Promise.race([Promise.all(asked.map((font) => document.fonts.load(font))), new Promise((done) => setTimeout(done, 2000))])
+    .finally(() => late.remove("vb-late"));
+}}"""
 FEATURES = ["kern", "mark", "mkmk", "tnum"]  # the last: figures of one width, for tables
 FOLDER = Path(plotting.__file__).with_name("fonts")
 

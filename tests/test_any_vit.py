@@ -17,17 +17,17 @@ import vitbook
 ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted(p for p in (ROOT / "book").glob("*.md") if "load_checkpoint" in p.read_text(encoding="utf-8"))
 ON_PHOTOGRAPHS = [
-    ROOT / "book" / f"{name}.md" for name in ("eq2", "intro", "looking_at_heads", "patches", "positions")
-]  # they follow a place of a photograph
+    ROOT / "book" / f"{name}.md" for name in ("eq2", "looking_at_heads", "intro", "patches", "positions")
+]  # they follow a place of a photograph; what the last three do with one head or one channel shows on many patches too
 SHAPES = {
     "three heads, a 4 x 4 grid, no class head": (CHAPTERS, dict(
         head=False, image_size=[20, 20], hidden_size=24, num_hidden_layers=4, num_attention_heads=3,
     )),
-    "one head, one channel, a 3 x 5 grid": (CHAPTERS, dict(
+    "one head, one channel, a 3 x 5 grid": ([path for path in CHAPTERS if path not in ON_PHOTOGRAPHS[2:]], dict(
         image_size=[15, 25], num_channels=1, num_hidden_layers=2, num_attention_heads=1,
     )),
-    "more patches, no names of classes": (ON_PHOTOGRAPHS, dict(
-        image_size=[96, 128], patch_size=8, hidden_size=48, num_hidden_layers=6, num_attention_heads=4,
+    "more patches of one channel, no names of classes": (ON_PHOTOGRAPHS, dict(
+        image_size=[96, 128], patch_size=8, num_channels=1, hidden_size=48, num_hidden_layers=6, num_attention_heads=4,
         id2label={i: f"LABEL_{i}" for i in range(7)},
     )),
 }  # fmt: skip

@@ -183,13 +183,15 @@ def test_without_any_script_every_formula_is_drawn_in_the_books_font(browser, sa
 
 @pytest.mark.browser
 def test_nothing_moves_when_formulas_come(browser, sample):
-    """On a slow line and a slow machine, from the first byte on; the better of two visits, since a busy machine paints in bits."""
-    assert min(shift_of_a_slow_visit(browser, sample) for _ in range(2)) < 0.005
+    """On a slow line and a slow machine, from the first byte on; once more if it must be, since a busy machine paints in bits."""
+    assert any(shift_of_a_slow_visit(browser, sample) < 0.005 for _ in range(2))
 
 
 def shift_of_a_slow_visit(browser, address) -> float:
     context = browser.new_context(viewport={"width": 800, "height": 2000})
-    context.add_init_script(
+    context.add_init_script(  # fonts come late, as they do where others use the machine as well
+        "const load = document.fonts.load.bind(document.fonts);"
+        "document.fonts.load = font => new Promise(done => setTimeout(done, 300)).then(() => load(font));"
         "window.shifts = []; new PerformanceObserver(list => shifts.push(...list.getEntries().map(e => e.value)))"
         ".observe({type: 'layout-shift', buffered: true})"
     )
