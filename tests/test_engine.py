@@ -26,7 +26,14 @@ from vitbook.readout import top
 from vitbook.widgets.engine import packing
 
 ROOT = Path(__file__).parents[1]
-ENGINE = ("engine/run.js", "engine/edits.js", "engine/weights.js", "engine/pixels.js", "engine/readout.js")
+ENGINE = (
+    "engine/run.js",
+    "engine/bytes.js",
+    "engine/edits.js",
+    "engine/weights.js",
+    "engine/pixels.js",
+    "engine/readout.js",
+)
 
 #: D != N + 1, heads != L, H != W, D_h no multiple of 8; C = 1; one patch alone; a width of whole panels; every activation.
 MODELS = {

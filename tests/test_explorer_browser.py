@@ -312,7 +312,7 @@ def test_a_difference_is_painted_around_zero(served, visit):
     step = one.step + other.step
     assert state["facts"]["Largest difference"] == f"{figure(d[most], step)} at {describe(most + 1, one.config)}"
     moved = (np.abs(d).sum() + abs(one.to_class - other.to_class)) / 2
-    assert state["facts"]["Weight that moves"] == f"{100 * moved:.1f} % of each row"
+    assert state["facts"]["Weight that moves"] == f"{100 * moved:.1f}% of each row"
     assert state["bar"] == [figure(-np.abs(d).max(), step), "0", figure(np.abs(d).max(), step)]
     # two pictures
     page.view().get_by_role("button", name="A cup of coffee and a spoon").click()

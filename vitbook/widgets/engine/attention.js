@@ -1,6 +1,7 @@
 // Appendix A: multi-head self-attention, Eq. 5 to 8.
 import { Matrix, inKernel, product, turned } from "./matrices.js";
 import { softmax } from "./softmax.js";
+import { untouched } from "./untouched.js";
 
 /** Eq. 5: [q, k, v] = z U_qkv, as three products; of each a list with one matrix (N+1, D_h) a head. */
 export function qkv(z, layer, heads) {
@@ -20,9 +21,6 @@ function splitHeads(x, heads) {
 
 /** Inside Eq. 6, of one head: q kᵀ / sqrt(D_h), one row a query, one column a key. */
 const scores = (q, k) => product(q, turned(k, 1 / Math.sqrt(q.columns))); // k is divided, since it is smaller than q kᵀ
-
-/** What a run does where nobody changes anything: a value goes on as it is. See edits.js. */
-export const untouched = (name, value) => value;
 
 /** Eq. 6, of one head: A = softmax(q kᵀ / sqrt(D_h)). Softmax runs over the keys, so every row sums to 1. */
 export function attentionWeights(q, k, edited = untouched) {

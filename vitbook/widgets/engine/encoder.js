@@ -1,6 +1,7 @@
 // The encoder layer: LayerNorm, MSA, MLP, and the two residual lines, Eq. 2 and Eq. 3.
-import { attentionWeights, joinHeads, qkv, selfAttention, untouched } from "./attention.js";
+import { attentionWeights, joinHeads, qkv, selfAttention } from "./attention.js";
 import { Matrix, inKernel, product, sum } from "./matrices.js";
+import { untouched } from "./untouched.js";
 
 /** LN of Eq. 2 to 4: gamma (x - mu) / sqrt(var + eps) + beta, on each row alone. */
 export function layerNorm(x, { gamma, beta, eps }) {

@@ -1,9 +1,10 @@
 // The whole model: the one file that knows the order of the steps.
-import { attentionWeights, untouched } from "./attention.js";
+import { attentionWeights } from "./attention.js";
 import { embed, projectPatches } from "./embed.js";
 import { attend, transform } from "./encoder.js";
 import { cut } from "./patches.js";
 import { classify, represent } from "./readout.js";
+import { untouched } from "./untouched.js";
 
 /** Eq. 1 to 4 on one picture. x: C planes of H x W numbers, as `prepare` in pixels.js makes them. edited: what a reader changes
  *  on the way, by default nothing (edits.js).

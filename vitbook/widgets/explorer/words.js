@@ -50,7 +50,7 @@ export function differenceFacts(shown) {
     ["Largest difference", `${figure(weight, map.step)} at ${where}`],
     ["Difference on [class]", figure(map.toClass, Math.max(map.step, 5e-5))],
   ];
-  return choice.reverse ? facts : [...facts, ["Weight that moves", `${(100 * map.moved).toFixed(1)} % of each row`]];
+  return choice.reverse ? facts : [...facts, ["Weight that moves", `${(100 * map.moved).toFixed(1)}% of each row`]];
 }
 
 /** The sum of a map in words, and what it says of [class]. */
