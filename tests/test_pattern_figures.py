@@ -13,14 +13,6 @@ from vitbook.studies.patterns import PATTERNS
 PICTURE = Image.fromarray(np.random.default_rng(0).integers(0, 256, (30, 50, 3), dtype=np.uint8))
 
 
-def test_growth_ends_where_the_count_ends():
-    drawing = pattern_figures.pairs_growth(
-        {"full": (PATTERNS["full"], 1), "axial": (PATTERNS["axial-row"], 2)}, [16, 32, 64]
-    )
-    assert f"full {64**4:.2g}" in drawing.alt and f"axial {2 * 64**3:.2g}" in drawing.alt
-    assert f"16 × 16 patches {4**4:.2g}" in drawing.alt
-
-
 def test_few_colours():
     one = pattern_figures.with_few_colours(PICTURE, 9, colours=5)
     assert one.shape == (9, 9, 3) and len(np.unique(one.reshape(-1, 3), axis=0)) <= 5

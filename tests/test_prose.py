@@ -83,8 +83,7 @@ IN_CHAPTER = {
         "0.00012": "its answer, 2 to the power of -13",
     },
     "related_work": {
-        **dict.fromkeys("29 39 34".split(), "published: what SASA saves"),
-        "256": "arithmetic: 16 x 16 tokens",
+        **dict.fromkeys("39 34".split(), "published: what SASA saves"),
         "40": "the largest alpha of the choice",
         "48": "published: iGPT's sides",
         **dict.fromkeys("69.0 72.0 68.7 6.8 15360".split(), "published: iGPT's two abstracts and what belongs to them"),

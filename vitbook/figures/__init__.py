@@ -11,7 +11,6 @@ _ROOMS = {
     "glued": ("facts", "glue"),
     "numbers": ("ladder", "layer_costs", "parameter_shares", "table_1_search", "tanh_errors"),
     "patterns": (
-        "pairs_growth",
         "pictures_in_a_row",
         "with_few_colours",
     ),

@@ -1,8 +1,8 @@
-"""Figures of the related work: a mask, the growth of pairs, pictures side by side, pictures in few colours."""
+"""Figures of the related work: a mask, pictures side by side, pictures in few colours."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.colors import Normalize, to_rgb
@@ -10,8 +10,7 @@ from matplotlib.patches import Rectangle
 
 from vitbook.figures.attention import square
 from vitbook.figures.palette import colour
-from vitbook.figures.plotting import canvas, diverging_map, finish, label_ends
-from vitbook.studies.patterns import Pattern
+from vitbook.figures.plotting import canvas, diverging_map, finish
 
 SMALL = 10  # points, 13 px: titles of small panels
 
@@ -35,31 +34,6 @@ def mask_picture(axis, mask: np.ndarray, query: int | None = None, ink: str = "k
     )
     if query is not None:
         axis.axhspan(query - 1.5, query + 1.5, facecolor="none", edgecolor=colour("query"), linewidth=1.2)
-
-
-def pairs_growth(patterns: Mapping[str, tuple[Pattern, int]], sides: Sequence[int], patch: int = 16):
-    """Pairs against the side of a square picture, one token a pixel, on log axes; and full attention over patches.
-
-    patterns: words for the line -> (pattern, how many layers of it make one step: two for the axial pair). sides: in
-    pixels, multiples of patch.
-    """
-    figure, axis = canvas(height=420)
-    inks = ("stream", "class", "query", "value", "mlp", "embedding")
-    ends = []
-    for (words, (pattern, times)), ink in zip(patterns.items(), inks, strict=False):
-        values = [times * pattern.pairs(side, side) for side in sides]
-        axis.plot(sides, values, color=colour(ink))
-        ends.append((values[-1], words, ink))
-    patches = [(side // patch) ** 4 for side in sides]
-    axis.plot(sides, patches, color=colour("key"), linestyle=(0, (5, 2)))
-    ends.append((patches[-1], f"full, {patch} × {patch} patches", "key"))
-    axis.set(xscale="log", yscale="log", xlabel="side of the picture in pixels", ylabel="(query, key) pairs a layer")
-    axis.set_xticks(sides, [str(side) for side in sides])
-    axis.set_xlim(sides[0], sides[-1])
-    axis.minorticks_off()
-    label_ends(axis, sides[-1], ends)
-    said = "; ".join(f"{words} {value:.2g}" for value, words, _ in sorted(ends, reverse=True))
-    return finish(figure, f"Pairs against the picture's side on log axes. At {sides[-1]} pixels: {said}.")
 
 
 def pictures_in_a_row(pictures: Mapping[str, np.ndarray], alt: str, height: int = 230):
