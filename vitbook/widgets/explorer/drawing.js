@@ -27,9 +27,9 @@ export function drawShapes({ stage, grid }, cards, { rows, columns }) {
 
 export function drawPanels({ el, photo, other, grid, panels }, { choice, own, against, map, top, scale, sizes, tables, smooth }, opacity) {
   const weights = ({ patches }) => paint(patches, top, tables.weights);
-  show(photo.canvas, veil(own.patches, top), sizes);
+  show(photo.canvas, veil(own.patches, own.top), sizes);
   other.element.hidden = !against;
-  if (against) show(other.canvas, veil(against.patches, top), sizes);
+  if (against) show(other.canvas, veil(against.patches, against.top), sizes);
   show(grid.canvas, scale.signed ? paintSigned(map.patches, map.top, tables.signed) : weights(map), sizes);
   el.classList.toggle("vbx-comparing", Boolean(against));
   el.classList.toggle("vbx-smooth", smooth);

@@ -32,7 +32,7 @@ def html(explorer) -> str:
     seen = f' style="left:{left}%;top:{above}%;width:{right - left}%;height:{below - above}%"'
     image, spoken = f'<img alt="{escape(card["alt"])}" src="{photo}">', f' role="img" aria-label="{escape(words)}"'
     cells = _cells(weights, top, config)
-    dark = exact_picture(Image.fromarray(veil(weights.reshape(config.rows, config.columns), top)))
+    dark = exact_picture(Image.fromarray(veil(weights.reshape(config.rows, config.columns), weights.max())))
     dark = f'<div class="vbx-cells" style="background-image:url({dark})"></div>'
     panels = _panel(
         "photo", card["width"] / card["height"], f'{image}<div class="vbx-seen"{seen}>{dark}</div>', card["title"]

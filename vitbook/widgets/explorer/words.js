@@ -26,7 +26,7 @@ export function barWords({ choice, sizes, scale, smooth }) {
   if (scale.signed) return `difference of weights, A minus B; the largest size sets both ends${invented}`;
   const setter = choice.show === 2 ? `layer ${scale.peer + 1}` : `head ${scale.peer}`;
   const sets = scale.peer === null ? "" : `; ${setter} sets its top`;
-  return `weight on one patch, on the photograph as light; ${scaleWords(choice, sizes)}${sets}${invented}`;
+  return `weight on one patch: ${scaleWords(choice, sizes)}${sets}; the light on the photograph is full at this map’s largest${invented}`;
 }
 
 /** Ticks of the colour bar: [share, words, kind]. */
