@@ -47,7 +47,7 @@ class Row:
         values = self.measured or ()
         if any(t.value is None for t in self.entry.tokens) or any(isinstance(v, str | bool) for v in values):
             return []
-        return [(value - token.value) / token.unit for token, value in zip(self.entry.tokens, values)]
+        return [(value - token.value) / token.unit for token, value in zip(self.entry.tokens, values, strict=False)]
 
 
 @dataclass(frozen=True, repr=False)
