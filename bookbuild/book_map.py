@@ -116,7 +116,7 @@ def draw(chapters: tuple[Chapter, ...], words: Mapping[str, tuple[str, str]]) ->
 def _key() -> str:
     return (
         _mark(DOT, 16, starts=True) + say(TITLE, 20.5, "needs no other chapter", "quiet", "start")
-        + _mark(PURPOSE + 6, 16, starts=False) + say(PURPOSE + 20, 20.5, "needs those that its arcs come from", "quiet", "start")
+        + _mark(PURPOSE + 6, 16, starts=False) + say(PURPOSE + 20, 20.5, "needs those that its lines come from", "quiet", "start")
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from sphinx.util.nodes import make_id
 
 from bookbuild.book_map import LONGEST_PURPOSE, LONGEST_TITLE, Chapter, draw, read_book
 from bookbuild.myst import read
+from vitbook.ledger.publications import file
 from vitbook.notation import LETTERS, Letter
 
 
@@ -64,7 +65,8 @@ def in_words(letter: Letter) -> str:
         letter.meaning[0].upper() + letter.meaning[1:],
         f"Shape ${shape}$" if shape else "",
         f"In code `{letter.code}`" if plain_names(letter) != letter.code.split(", ") else "",
-        f"{letter.where}; [](<{letter.chapter}.md>)",
+        f"{letter.where} of the paper",
+        f"Read: [{file()['chapters'][letter.chapter][1]}]({letter.chapter}.md)",
     ]
     return "".join(f"{sentence}.\n" for sentence in sentences if sentence)
 

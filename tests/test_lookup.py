@@ -207,6 +207,7 @@ def test_letters_in_plain_words():
         "One learned vector a position, row 0 for [class].",
         r"Shape $(N+1) \times D$.",
     ]
+    assert in_words(by_code["E_pos"]).endswith("Eq. 1 of the paper.\nRead: [Positions](positions.md).\n")
     assert "In code `heads`." in in_words(by_code["heads"]) and "code" not in in_words(by_code["P"])
 
 

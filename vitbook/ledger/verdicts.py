@@ -41,6 +41,14 @@ class Row:
         """The measured values as one line."""
         return joined(self.texts)
 
+    @property
+    def away(self) -> list[float]:
+        """Measured minus printed, in units of the last printed digit, number by number; empty where something is a word."""
+        values = self.measured or ()
+        if any(t.value is None for t in self.entry.tokens) or any(isinstance(v, str | bool) for v in values):
+            return []
+        return [(value - token.value) / token.unit for token, value in zip(self.entry.tokens, values, strict=False)]
+
 
 @dataclass(frozen=True, repr=False)
 class Ledger:

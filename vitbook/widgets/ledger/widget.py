@@ -1,7 +1,7 @@
 """The ledger as a page: every row as plain HTML that needs no script, and a small script that filters it.
 
-Rows stand in groups that open and close (`details`), errata first and then what each chapter teaches, so the page stays
-short; a search or a verdict opens the groups where something matches.  Errata alone, or claims, are one plain table.
+Rows stand in groups that open and close (`details`), one for what each chapter teaches, so the page stays short; a search
+or a verdict opens the groups where something matches.  Errata alone, or claims, are one plain table.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WORDS = {
     "refuted": "is not so",
     "needs": "not checked",
 }
-ERRATA, CLAIMS = "Errata: printed numbers that are wrong", "Claims, tested"
+CLAIMS = "Claims, tested"
 _numbers = count(1)
 
 
@@ -48,16 +48,14 @@ class LedgerTable:
         return repr(self.ledger)
 
     def _repr_html_(self) -> str:
-        uid, groups = (
-            f"vb-ledger-{next(_numbers)}",
-            {ERRATA: []} | {name: [] for name in file()["chapters"]} | {CLAIMS: []},
-        )
-        for row in self.ledger:
-            groups[ERRATA if row.entry.erratum else CLAIMS if row.entry.so else row.entry.chapter].append(row)
-        groups = {name: rows for name, rows in groups.items() if rows}
+        uid = f"vb-ledger-{next(_numbers)}"
         opening = f'<div class="vb-widget vb-ledger" id="{uid}"><style>{style("ledger/widget.css")}</style>'
-        if len(groups) == 1:
-            return f"{opening}{self._table(*groups.values())}</div>"
+        groups = {name: [] for name in file()["chapters"]} | {CLAIMS: []}
+        for row in self.ledger:
+            groups[CLAIMS if row.entry.so else row.entry.chapter].append(row)
+        groups = {name: rows for name, rows in groups.items() if rows}
+        if len(groups) == 1 or all(row.entry.erratum for row in self.ledger):
+            return f"{opening}{self._table(list(self.ledger))}</div>"
         body = "".join(self._group(name, rows) for name, rows in groups.items())
         return (
             f'{opening}{self._controls(uid)}{body}<p class="none" hidden>No row matches.</p>'
@@ -93,7 +91,9 @@ class LedgerTable:
         said = "".join(
             f'<span class="tally"><span class="sign {name}" aria-hidden="true">{mark}</span>{n}'
             f'<span class="vb-unseen"> {WORDS[name]}</span></span>'
-            for (mark, name), n in Counter(map(_mark, rows)).items()
+            for (mark, name), n in sorted(
+                Counter(map(_mark, rows)).items(), key=lambda kind: list(WORDS).index(kind[0][1])
+            )
         )
         title, place = file()["chapters"].get(chapter, (chapter, "each with what shows it"))
         return (
@@ -119,7 +119,7 @@ class LedgerTable:
             entry.erratum or entry.so or ""
         )
         why = f'<small class="why">{shown}</small>' if shown else ""
-        said = "said" if entry.so else "printed"
+        said = f"{'said' if entry.so else 'printed'} in {file()['documents'][entry.document]['short']}"
         published = _samp(entry.tokens, [t.text for t in entry.tokens], entry.lines, "wrong" if entry.erratum else "")
         measured = _samp(entry.correct or entry.tokens, row.texts, entry.lines)
         cells = [
@@ -133,7 +133,7 @@ class LedgerTable:
         return (
             f'<tr data-verdict="{name}" data-document="{escape(entry.document)}">'
             f'<th scope="row">{f"<q>{escape(entry.text)}</q>{why}" if entry.so else escape(entry.quantity)}'
-            f'<small><a href="{escape(entry.chapter)}.html">{escape(chapter)}</a> explains it · {said} in: {escape(entry.where)}'
+            f'<small><a href="{escape(entry.chapter)}.html">{escape(chapter)}</a> explains it · {escape(said)}: {escape(entry.where)}'
             f"{' · on ' + escape(wants) if wants else ''} · <code>{escape(entry.name)}</code></small>{'' if entry.so else why}</th>"
             + "".join(f'<td data-label="{escape(h)}">{cell}</td>' for h, cell in zip(heads[1:], cells, strict=True))
             + "</tr>"
