@@ -16,7 +16,8 @@ def gradient_sizes(L: int, norm_first: bool, seed: int, shrunk: bool = False) ->
 
     The matrices are drawn as Xavier's rule says, the same ones for both places of the norm.  The loss is read from the
     first token behind a LayerNorm.  shrunk: before the last layer the stream is divided by the root of its mean square, so
-    that this layer is as large a part of the sum as with the norm after it.  Chapter: the encoder block.  Source of the experiment: Xiong et al. 2020, arXiv 2002.04745.
+    that this layer is as large a part of the sum as with the norm after it.  Chapter: the encoder block.
+    Source of the experiment: Xiong et al. 2020, arXiv 2002.04745.
     """
     draw = torch.Generator().manual_seed(seed)
 
