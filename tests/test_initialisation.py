@@ -51,3 +51,10 @@ def test_the_last_gradient_falls_with_depth_for_pre_norm_only():
         for first in (True, False)
     }
     assert last[24, True] < 0.6 * last[3, True] and last[24, False] > 0.7 * last[3, False]
+
+
+def test_a_small_stream_makes_the_last_gradient_large_again():
+    def last(shrunk):
+        return np.mean([study.gradient_sizes(24, True, s, shrunk)[-1] for s in range(3)])
+
+    assert last(True) > 2 * last(False)

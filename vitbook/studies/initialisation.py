@@ -11,11 +11,13 @@ from torch.nn.functional import cross_entropy, gelu, layer_norm
 D, N, B, HEADS, CLASSES = 32, 10, 4, 4, 10  # small, so that 48 layers cost a tenth of a second
 
 
-def gradient_sizes(L: int, norm_first: bool, seed: int) -> list[float]:
+def gradient_sizes(L: int, norm_first: bool, seed: int, shrunk: bool = False) -> list[float]:
     """The length of the gradient of each layer's six matrices, for one loss on B lists of N random tokens.
 
     The matrices are drawn as Xavier's rule says, the same ones for both places of the norm.  The loss is read from the
-    first token behind a LayerNorm.  Chapter: the encoder block.  Source of the experiment: Xiong et al. 2020, arXiv 2002.04745.
+    first token behind a LayerNorm.  shrunk: before the last layer the stream is divided by the root of its mean square, so
+    that this layer is as large a part of the sum as with the norm after it.  Chapter: the encoder block.
+    Source of the experiment: Xiong et al. 2020, arXiv 2002.04745.
     """
     draw = torch.Generator().manual_seed(seed)
 
@@ -25,7 +27,9 @@ def gradient_sizes(L: int, norm_first: bool, seed: int) -> list[float]:
     layers = [[matrix(*shape) for shape in [(D, D)] * 4 + [(D, 4 * D), (4 * D, D)]] for _ in range(L)]
     z, head = torch.randn(B, N, D, generator=draw), torch.randn(D, CLASSES, generator=draw) / D**0.5
     wanted = torch.randint(CLASSES, (B,), generator=draw)
-    for Wq, Wk, Wv, Wo, W1, W2 in layers:
+    for l, (Wq, Wk, Wv, Wo, W1, W2) in enumerate(layers, 1):
+        if shrunk and l == L:
+            z = z / z.square().mean().sqrt().detach()
         if norm_first:
             z = z + attention(norm(z), Wq, Wk, Wv) @ Wo
             z = z + gelu(norm(z) @ W1) @ W2
