@@ -42,7 +42,6 @@ IN_CHAPTER = {
         "0.044715": "the coefficient in the definition of the tanh form",
         "0.04471": "the same with a digit lost",
         "0.75": "where GELU has its minimum, a value of the function",
-        "48": "a depth of the experiment, as its cell sets it",
         "10000": "published: the paper's warm-up",
     },
     "eq2": {
