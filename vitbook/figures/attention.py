@@ -177,8 +177,9 @@ def flow_of_equation_2(config: ViTConfig):
         axis.text(y=y + 7.6, s=words, fontsize=10, **middle)
         axis.text(y=y + 3, s=shapes[name], fontsize=9.8, color=colour("muted"), **middle)
         if step and name not in "qkvA":
-            axis.text(x + wide + 2, y + 7.6, f"step {step}", fontsize=9.8, color=colour("muted"), va="center")
-    axis.text(68.5, 86.5 + 2.2, "step 5", fontsize=9.8, color=colour("muted"), va="center")
+            at, side = (x - 2, "right") if name == "sa" else (x + wide + 2, "left")
+            axis.text(at, y + 7.6, f"step {step}", fontsize=9.8, color=colour("muted"), va="center", ha=side)
+    axis.text(101, 89.6, "step 5", fontsize=9.8, color=colour("muted"), va="center", ha="right")
     axis.text(68, 57.5, "step 6", fontsize=9.8, color=colour("muted"), va="center")
     for points in _ARROWS:
         axis.plot(*zip(*points, strict=True), color=colour("muted"), linewidth=1.2)
