@@ -9,7 +9,7 @@ from PIL import Image, ImageFilter
 from vitbook.config import ViTConfig
 from vitbook.figures.colours import CURVE, STAGE
 from vitbook.figures.palette import colour
-from vitbook.figures.plotting import canvas
+from vitbook.figures.plotting import PHONE_WIDTH, canvas
 from vitbook.pixels import seen, unnormalise, view_box
 
 FADED = 0.5  # of the way from the stage to the grey photograph, where nothing is read
@@ -136,28 +136,28 @@ def lay_out(patches: np.ndarray, config: ViTConfig) -> np.ndarray:
     return grid.transpose(0, 2, 1, 3, 4).reshape(config.H, config.W, 3)
 
 
-#: The boxes of Equation 2 from left to right: (x, y, width), ink, words, step of the chapter; shapes are filled in.
+#: The boxes of Equation 2 from top to bottom: (x, y, width), ink, words, step of the chapter; shapes are filled in.
 _BOXES = {
-    "z": ((0.4, 16, 12), "stream", "tokens z", None),
-    "n": ((16, 16, 15), "muted", "LayerNorm: n", 4),
-    "q": ((35, 27, 15), "query", "queries q", None),
-    "k": ((35, 16, 15), "key", "keys k", None),
-    "v": ((35, 5, 15), "value", "values v", 5),
-    "A": ((54, 21.5, 21), "query", "A = softmax(q kᵀ/√D_h)", 6),
-    "sa": ((54, 5, 21), "value", "messages A v", 3),
-    "msa": ((78, 5, 15), "muted", "joined · U_msa", 7),
-    "out": ((82, 21.5, 15), "stream", "sum: z′", 8),
+    "z": ((31, 108, 38), "stream", "tokens z", None),
+    "n": ((31, 90, 38), "muted", "LayerNorm: n", 4),
+    "q": ((0.5, 71, 31), "query", "queries q", 5),
+    "k": ((34.5, 71, 31), "key", "keys k", 5),
+    "v": ((68.5, 71, 31), "value", "values v", 5),
+    "A": ((0.5, 52, 65), "query", "A = softmax(q kᵀ/√D_h)", 6),
+    "sa": ((31, 34, 38), "value", "messages A v", 3),
+    "msa": ((31, 17, 38), "muted", "joined · U_msa", 7),
+    "out": ((31, 0.5, 38), "stream", "sum: z′", 8),
 }
 _ARROWS = (
-    ((12, 20), (16, 20)),
-    *(((31, 20), (33, 20), (33, y), (35, y)) for y in (31, 20, 9)),
-    ((50, 31), (52, 31), (52, 27), (54, 27)),
-    ((50, 20), (52, 20), (52, 24), (54, 24)),
-    ((50, 9), (54, 9)),
-    ((64.5, 21.5), (64.5, 13)),
-    ((75, 9), (78, 9)),
-    ((85.5, 13), (85.5, 21.5)),
-    ((6, 24), (6, 38.5), (91, 38.5), (91, 29.5)),  # the residual line
+    ((50, 108), (50, 101)),
+    *(((50, 90), (50, 86.5), (x, 86.5), (x, 82)) for x in (16, 50, 84)),
+    ((16, 71), (16, 63)),
+    ((50, 71), (50, 63)),
+    ((50, 52), (50, 45)),
+    ((84, 71), (84, 39.5), (69, 39.5)),
+    ((50, 34), (50, 28)),
+    ((50, 17), (50, 11.5)),
+    ((31, 113.5), (-6, 113.5), (-6, 6), (31, 6)),  # the residual line
 )
 
 
@@ -167,21 +167,23 @@ def flow_of_equation_2(config: ViTConfig):
     rows, heads = f"{tokens} × {config.D}", f"{config.heads} × {tokens} × {config.D_h}"
     shapes = dict.fromkeys(("z", "n", "msa", "out"), rows) | dict.fromkeys(("q", "k", "v", "sa"), heads)
     shapes["A"] = f"{config.heads} × {tokens} × {tokens}"
-    figure, axis = canvas(height=270)
-    axis.set(xlim=(0, 100), ylim=(0, 40))
+    figure, axis = canvas(height=480, width=PHONE_WIDTH)
+    axis.set(xlim=(-8, 101), ylim=(0, 120))
     axis.axis("off")
     for name, ((x, y, wide), ink, words, step) in _BOXES.items():
-        axis.add_patch(Rectangle((x, y), wide, 8, facecolor=colour(ink), alpha=0.13, edgecolor="none"))
-        axis.add_patch(Rectangle((x, y), wide, 8, fill=False, edgecolor=colour(ink), linewidth=1.3))
+        axis.add_patch(Rectangle((x, y), wide, 11, facecolor=colour(ink), alpha=0.13, edgecolor="none"))
+        axis.add_patch(Rectangle((x, y), wide, 11, fill=False, edgecolor=colour(ink), linewidth=1.3))
         middle = {"x": x + wide / 2, "ha": "center", "va": "center"}
-        axis.text(y=y + 5.5, s=words, fontsize=10, **middle)
-        axis.text(y=y + 2.1, s=shapes[name], fontsize=9.8, color=colour("muted"), **middle)
-        if step:
-            under = y - 2.4 if name != "A" else y + 10
-            axis.text(y=under, s=f"step {step}", fontsize=9.8, color=colour("muted"), **middle)
+        axis.text(y=y + 7.6, s=words, fontsize=10, **middle)
+        axis.text(y=y + 3, s=shapes[name], fontsize=9.8, color=colour("muted"), **middle)
+        if step and name not in "qkvA":
+            at, side = (x - 2, "right") if name == "sa" else (x + wide + 2, "left")
+            axis.text(at, y + 7.6, f"step {step}", fontsize=9.8, color=colour("muted"), va="center", ha=side)
+    axis.text(101, 89.6, "step 5", fontsize=9.8, color=colour("muted"), va="center", ha="right")
+    axis.text(68, 57.5, "step 6", fontsize=9.8, color=colour("muted"), va="center")
     for points in _ARROWS:
         axis.plot(*zip(*points, strict=True), color=colour("muted"), linewidth=1.2)
         head = {"arrowstyle": "->", "color": colour("muted"), "shrinkA": 0, "shrinkB": 0}
         axis.annotate("", points[-1], points[-2], arrowprops=head)
-    axis.text(70, 36.2, "+ z", fontsize=10, color=colour("muted"), ha="center")
+    axis.text(6, 8.8, "+ z", fontsize=10, color=colour("muted"), ha="center")
     return figure
