@@ -6,8 +6,8 @@ import pytest
 
 from vitbook.config import VARIANTS
 from vitbook.figures import palette
-from vitbook.figures.numbers import KINDS, kinds, ladder, layer_costs, parameter_shares, table_1_search, tanh_errors
-from vitbook.studies.counting import bert_parameters, count_parameters, search_table_1
+from vitbook.figures.numbers import KINDS, kinds, layer_costs, parameter_shares, tanh_errors
+from vitbook.studies.counting import bert_parameters, count_parameters
 
 B16 = VARIANTS["ViT-B/16"]
 
@@ -34,26 +34,13 @@ def test_costs():
     assert "4,608 tokens" in alt and "197 tokens it is 4.1%" in alt and "50,177 tokens" in alt
 
 
-def test_search():
-    alt = table_1_search(search_table_1(), "ViT-Large").alt
-    assert "6 of them round to it, with patches of 32 pixels only" in alt
-    assert "14 and 16" in table_1_search(search_table_1(), "ViT-Huge").alt
-
-
-def test_ladder_leaves_out_what_changes_nothing():
-    alt = ladder({"a": 1e-3, "its own": 0.0, "b": 2e-6}, "change of y").alt
-    assert alt == "change of y: b 2.0e-06, a 1.0e-03."
-
-
 def test_figures_use_the_palette_alone():
     """Every colour is one of ours, or the dark twin would keep a colour of its own."""
     known = {palette.colour(name) for name in palette.names()}
     drawings = [
         parameter_shares({"ViT-B/16": count_parameters(B16)}),
         layer_costs(B16),
-        table_1_search(search_table_1()),
         tanh_errors({"usual": 0.044715, "other": 0.0444}, {"usual": 4.73e-4, "other": 3.9e-4}),
-        ladder({"a": 1e-3, "b": 2e-6}, "change"),
     ]
     for drawing in drawings:
         assert colours_of(drawing) <= known, drawing.alt

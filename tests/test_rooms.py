@@ -48,7 +48,7 @@ STUDIES = {
     "formulas": set(),
     "hybrid": {"checks", "weights"},
     "initialisation": set(),
-    "numerics": {"config", "encoder", "model", "trace", "weights"},
+    "numerics": set(),
     "numpy_block": {"checks"},
     "patterns": {"checks", "studies.formulas"},
     "pencil": {"attention", "checks"},

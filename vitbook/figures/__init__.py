@@ -9,7 +9,7 @@ _ROOMS = {
     "block": ("block_diagram",),
     "encoder": ("layer_line",),
     "glued": ("facts", "glue"),
-    "numbers": ("ladder", "layer_costs", "parameter_shares", "table_1_search", "tanh_errors"),
+    "numbers": ("layer_costs", "parameter_shares", "tanh_errors"),
     "patterns": (
         "pictures_in_a_row",
         "with_few_colours",

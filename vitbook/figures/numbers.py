@@ -1,15 +1,15 @@
-"""Figures of counting and of numerics: where parameters sit, what a token costs, the search behind Table 1, how far y moves."""
+"""Figures of counting and of numerics: where parameters sit, what a token costs, how far GELU's tanh form is off."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from vitbook.config import ViTConfig
 from vitbook.figures.palette import colour
 from vitbook.figures.plotting import canvas, finish, literal
-from vitbook.studies.counting import PRINTED_MILLIONS, Candidate, crossover, multiply_adds, one_token_a_pixel
+from vitbook.studies.counting import crossover, multiply_adds, one_token_a_pixel
 from vitbook.studies.formulas import Count, percent
 
 #: What the parts of a count are, in the order of the bars: name -> (parts, ink).
@@ -40,7 +40,7 @@ def parameter_shares(counts: Mapping[str, Count]):
             ink = KINDS[kind][1]
             axis.barh(row, share, left=left, height=0.5, color=colour(ink), edgecolor=colour("ground"))
             if share > 0.09:
-                words = f"{kind} {share:.0%}" if share > 0.16 else f"{share:.0%}"
+                words = f"{kind} {share:.0%}" if share > 0.25 else f"{share:.0%}"
                 axis.text(left + share / 2, row, words, ha="center", va="center", color=colour("ground"), fontsize=10)
             left += share
         axis.text(
@@ -65,7 +65,7 @@ def layer_costs(config: ViTConfig):
     axis.loglog(tokens, square * tokens**2, color=colour("query"))
     end = tokens[-1]
     for T, words, ink, y in (
-        (1000, "the rest of the layer", "mlp", linear * 1000),
+        (1000, "the rest", "mlp", linear * 1000),
         (1.6e4, "qkᵀ and Av", "query", square * 1.6e4**2),
     ):
         axis.annotate(
@@ -88,37 +88,6 @@ def layer_costs(config: ViTConfig):
         f"Multiply-adds of one layer over the number of tokens, both axes logarithmic. The part that grows with the square "
         f"meets the rest at {meet:,} tokens. At {here:,} tokens it is {share:.1%} of the whole model's work; "
         f"one token a pixel would mean {pixels:,} tokens."
-    )
-    return finish(figure, alt)
-
-
-def table_1_search(candidates: Iterable[Candidate], model: str = "ViT-Large", span: float = 5.0):
-    """Every way to count one model that comes near Table 1's number: a ring for each, filled where it rounds to it."""
-    printed = PRINTED_MILLIONS[model]
-    near = [c for c in candidates if c.model == model and abs(c.total / 1e6 - printed) <= span]
-    patches = sorted({c.P for c in near})
-    figure, axis = canvas(height=110 + 70 * len(patches))
-    axis.axvspan(printed - 0.5, printed + 0.5, color=colour("stream-wash"), linewidth=0)
-    axis.text(printed, -0.72, f"rounds to {printed}", ha="center", fontsize=10, color=colour("muted"))
-    for c in near:
-        y, marker = patches.index(c.P), "s" if c.pre_logits else "o"
-        fill = colour("stream") if c.fits else "none"
-        axis.plot(
-            c.total / 1e6, y, marker=marker, markersize=10, color=colour("stream"), markerfacecolor=fill, linestyle=""
-        )
-    fits = sum(c.fits for c in near)
-    axis.set(yticks=range(len(patches)), yticklabels=[f"/{P}" for P in patches], ylim=(len(patches) - 0.4, -0.9))
-    axis.set(xlabel="million parameters", ylabel="patch", xlim=(printed - span, printed + span))
-    handles = [
-        axis.plot(
-            [], [], marker=m, color=colour("stream"), markerfacecolor="none", linestyle="", markersize=9, label=text
-        )[0]
-        for m, text in (("o", "without pre-logits layer"), ("s", "with it"))
-    ]
-    axis.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, -0.28), ncols=2, borderaxespad=0)
-    alt = (
-        f"{len(near)} ways to count {model} that come within {span:g} million of {printed}, by patch. {fits} of them round "
-        f"to it, with patches of {' and '.join(str(P) for P in sorted({c.P for c in near if c.fits}))} pixels only."
     )
     return finish(figure, alt)
 
@@ -146,30 +115,8 @@ def tanh_errors(coefficients: Mapping[str, float], errors: Mapping[str, float]):
     return finish(figure, alt + ".")
 
 
-def ladder(distances: Mapping[str, float], label: str):
-    """One dot for each change, on a logarithmic scale: which changes are rounding, and which are not."""
-    named = {name: d for name, d in distances.items() if d > 0}
-    figure, axis = canvas(height=70 + 30 * len(named))
-    for row, d in enumerate(sorted(named.values())):
-        axis.plot([1e-9, d], [row, row], color=colour("line"), linewidth=1)
-        axis.plot(d, row, marker="o", markersize=8, color=colour("stream"))
-        axis.annotate(
-            f"{d:.1e}", (d, row), (9, 0), textcoords="offset points", va="center", fontsize=10, color=colour("muted")
-        )
-    low, high = min(named.values()), max(named.values())
-    axis.set(xscale="log", xlim=(low / 3, high * 12), xlabel=label, ylim=(-0.7, len(named) - 0.3))
-    axis.set(yticks=range(len(named)), yticklabels=sorted(named, key=named.get))
-    axis.tick_params(axis="y", length=0, labelsize=10.5, labelcolor=colour("text"))
-    axis.spines["left"].set_visible(False)
-    return finish(
-        figure, f"{label}: " + ", ".join(f"{n} {d:.1e}" for n, d in sorted(named.items(), key=lambda i: i[1])) + "."
-    )
-
-
 def _legend(axis, inks: Mapping[str, str]) -> None:
     from matplotlib.patches import Patch
 
     handles = [Patch(color=colour(ink), label=kind) for kind, ink in inks.items()]
-    axis.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(0, 0.02), ncols=len(inks), columnspacing=1.4, handlelength=1
-    )
+    axis.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 0.02), ncols=3, columnspacing=1.4, handlelength=1)
