@@ -40,7 +40,7 @@ def parameter_shares(counts: Mapping[str, Count]):
             ink = KINDS[kind][1]
             axis.barh(row, share, left=left, height=0.5, color=colour(ink), edgecolor=colour("ground"))
             if share > 0.09:
-                words = f"{kind} {share:.0%}" if share > 0.25 else f"{share:.0%}"
+                words = f"{kind} {share:.0%}" if share > 0.3 else f"{share:.0%}"
                 axis.text(left + share / 2, row, words, ha="center", va="center", color=colour("ground"), fontsize=10)
             left += share
         axis.text(
