@@ -6,7 +6,7 @@ import pytest
 
 from vitbook.config import VARIANTS
 from vitbook.figures import palette
-from vitbook.figures.numbers import KINDS, kinds, layer_costs, parameter_shares, tanh_errors
+from vitbook.figures.numbers import KINDS, kinds, layer_costs, parameter_shares
 from vitbook.studies.counting import bert_parameters, count_parameters
 
 B16 = VARIANTS["ViT-B/16"]
@@ -40,7 +40,6 @@ def test_figures_use_the_palette_alone():
     drawings = [
         parameter_shares({"ViT-B/16": count_parameters(B16)}),
         layer_costs(B16),
-        tanh_errors({"usual": 0.044715, "other": 0.0444}, {"usual": 4.73e-4, "other": 3.9e-4}),
     ]
     for drawing in drawings:
         assert colours_of(drawing) <= known, drawing.alt

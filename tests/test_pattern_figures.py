@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from PIL import Image
-from tiny import ODD
 
-from vitbook.figures import bias as bias_figures
 from vitbook.figures import patterns as pattern_figures
 from vitbook.studies.patterns import PATTERNS
 
@@ -37,9 +35,3 @@ def test_a_mask_of_a_grid_that_is_not_square_has_its_own_frame():
     pattern_figures.mask_picture(axis, PATTERNS["local"].sees(1, 2, 3, 4))
     frame = axis.patches[0]
     assert (frame.get_width(), frame.get_height()) == (4, 3)
-
-
-def test_touched_tokens_take_grids_that_are_not_square():
-    one = np.zeros((ODD.rows, ODD.columns))
-    one[1, 2] = 1
-    assert "scissors: 1 tokens change" in bias_figures.touched_tokens({"scissors": one, "stem": one + 0.1}).alt

@@ -5,11 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 
 _ROOMS = {
-    "bias": ("touched_tokens",),
     "block": ("block_diagram",),
     "encoder": ("layer_line",),
     "glued": ("facts", "glue"),
-    "numbers": ("layer_costs", "parameter_shares", "tanh_errors"),
+    "numbers": ("layer_costs", "parameter_shares"),
     "patterns": (
         "pictures_in_a_row",
         "with_few_colours",

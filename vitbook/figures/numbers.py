@@ -92,29 +92,6 @@ def layer_costs(config: ViTConfig):
     return finish(figure, alt)
 
 
-def tanh_errors(coefficients: Mapping[str, float], errors: Mapping[str, float]):
-    """The error of the tanh form over x, for several coefficients of its cubic term; errors: the largest of each."""
-    import torch
-
-    from vitbook.encoder import gelu
-
-    x = torch.linspace(0, 6, 1201, dtype=torch.float64)
-    figure, axis = canvas(height=300)
-    inks = ("mlp", "stream", "query")
-    for (name, c), ink, mark in zip(coefficients.items(), inks, "o^s", strict=False):
-        form = 0.5 * x * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (x + c * x**3)))
-        error = (form - gelu(x)) * 1e4
-        largest = [int(error.abs().argmax())]
-        axis.plot(x, error, color=colour(ink), marker=mark, markevery=largest, label=f"{name}: {errors[name]:.2e}")
-    axis.legend(loc="upper right", labelcolor="linecolor")  # the curves leave labels no room beside them
-    axis.axhline(0, color=colour("line"), linewidth=0.8)
-    axis.set(xlabel="x (the error is the same at −x)", ylabel="tanh form − xΦ(x)  (10⁻⁴)")
-    alt = "The error of GELU's tanh form between 0 and 6. Largest: " + ", ".join(
-        f"{e:.2e} with {n}" for n, e in errors.items()
-    )
-    return finish(figure, alt + ".")
-
-
 def _legend(axis, inks: Mapping[str, str]) -> None:
     from matplotlib.patches import Patch
 
