@@ -563,7 +563,7 @@ def test_a_shared_scale_says_who_sets_its_top(served, visit):
     page = Page(visit, f"{served}/one.html#layer=1&head=1")
     page.until(Expected("chelsea", 1, 1, 0).title)
     tops = [Expected("chelsea", 1, h, 0).own for h in range(1, 7)]
-    assert page.state()["words"].endswith(f"; head {1 + int(np.argmax(tops))} sets its top")
+    assert f"; head {1 + int(np.argmax(tops))} sets its top; " in page.state()["words"]
     page.go(head=1 + int(np.argmax(tops)))
     page.until(Expected("chelsea", 1, 1 + int(np.argmax(tops)), 0).title)
     assert "sets its top" not in page.state()["words"]

@@ -266,8 +266,13 @@ SAME_LOOK = """async (whole) => {
   const before = elements.map(look);
   const link = document.querySelector('link[href*="sheets.css"]');
   await new Promise((done) => { link.onload = done; link.href = whole; });
-  await new Promise((done) => setTimeout(done, 500));  // fonts of icons come once more
-  return elements.filter((e, i) => look(e).join() !== before[i].join()).map((e) => e.outerHTML.slice(0, 100)).slice(0, 5);
+  let others;
+  for (let n = 0; n < 20; n++) {  // fonts of icons come once more
+    await new Promise((done) => setTimeout(done, 500));
+    others = elements.filter((e, i) => look(e).join() !== before[i].join());
+    if (!others.length) break;
+  }
+  return others.map((e) => e.outerHTML.slice(0, 100)).slice(0, 5);
 }"""
 
 
