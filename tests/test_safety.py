@@ -50,7 +50,10 @@ CHAPTERS = sorted((ROOT / "book").glob("*.md"))
 #: Where text is run all the same, and why that is safe.
 RUN = {
     ("vitbook/exercises/record.py", "exec"): "runs a solution that is printed in this package, never a reader's text",
-    ("vitbook/ledger/measure/__init__.py", "eval"): "an expression of the ledger's own file, never of a reader's or a record",
+    (
+        "vitbook/ledger/measure/__init__.py",
+        "eval",
+    ): "an expression of the ledger's own file, never of a reader's or a record",
 }
 FORBIDDEN_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 

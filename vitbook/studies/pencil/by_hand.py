@@ -16,6 +16,7 @@ from vitbook.studies.pencil.example import U_MSA, U_QKV, Z
 
 #: e to a power above this is taken relative to the row's largest score, since float64 ends near e^709.
 LARGEST_POWER = 700
+MOST_DIGITS = 15  # of a term, so that a calculator gives the result as it is written
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,22 @@ class Line:
         return f"{self.name} = {middle} = {tidy(self.value, digits)}"
 
     def closed(self, digits: int = 3) -> str:
-        """The line with so many digits in its terms that a calculator makes of them the result as it is written."""
+        """The line with so many digits in its terms that a calculator makes of them the result as it is written.
+
+        Where the result lies in the very middle between two ways to write it, either is right, and this is the even one.
+        """
         written = tidy(self.value, digits)
-        for more in range(digits, 16):
-            terms = [[round(number, more) for number in term] for term in self.terms]
-            if abs(_calculated(self.operation, terms) - float(written)) < (0.5 - 1e-6) * 10**-digits:  # not half-way
-                return self.text(digits, more)
-        raise ValueError(f"{self.name} closes with no number of digits")
+        unit = 10.0 ** ((int(written.split("e")[1]) if abs(self.value) >= 1e9 else 0) - digits)
+
+        def off(more: int) -> float:
+            terms = [[float(tidy(number, more)) for number in term] for term in self.terms]
+            return abs(_calculated(self.operation, terms) - float(written)) / unit
+
+        for most in (0.5 - 1e-6, 0.5 + 1e-6):
+            for more in range(digits, MOST_DIGITS + 1):
+                if off(more) < most:
+                    return self.text(digits, more)
+        return self.text(digits)
 
 
 def _calculated(operation: str, terms: list[list[float]]) -> float:

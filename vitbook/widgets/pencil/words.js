@@ -1,27 +1,48 @@
-// The arithmetic behind a number, and what belongs to it: what vitbook.studies.pencil's follow says, to the letter.
+// The arithmetic behind a number, and what belongs to it: what vitbook.studies.pencil's closed lines say, to the letter.
 import { PARTS } from "./equations.js";
 
 const LARGEST_POWER = 700; // above it e to a power is taken relative to the row's largest score
 
-/** To three decimals as Python rounds: where a number lies in the very middle, which only sixteenths do, to the even digit. */
-export function fixed(x) {
-  if (Number.isInteger(x * 16) && (x * 16) % 2) {
-    const below = Math.floor(x * 1000);
-    return ((below % 2 ? below + 1 : below) / 1000).toFixed(3);
+const DIGITS = 3; // of a result
+const MOST_DIGITS = 15; // of its terms
+
+/** To so many decimals as Python rounds: where a number lies in the very middle, to the even digit. */
+export function fixed(x, digits = DIGITS) {
+  const halves = x * 2 ** (digits + 1);
+  if (Number.isInteger(halves) && halves % 2) {
+    const below = Math.floor(x * 10 ** digits);
+    return ((below % 2 ? below + 1 : below) / 10 ** digits).toFixed(digits);
   }
-  return x.toFixed(3);
+  return x.toFixed(digits);
 }
 
-/** Whole numbers without decimals, others with three, very large ones with an exponent; no minus before a zero. */
-export function written(x) {
-  if (Math.abs(x) >= 1e9) return x.toExponential(3).replace(/e([+-])(\d)$/, "e$10$2");
-  const text = Number.isInteger(x) ? x.toFixed(0) : fixed(x);
+/** Whole numbers without decimals, others with three or as said, very large ones with an exponent; no minus before a zero. */
+export function written(x, digits = DIGITS) {
+  if (Math.abs(x) >= 1e9) return x.toExponential(digits).replace(/e([+-])(\d)$/, "e$10$2");
+  const text = Number.isInteger(x) ? x.toFixed(0) : fixed(x, digits);
   return Number(text) === 0 ? text.replace("-", "") : text;
 }
 
-const bracketed = (x) => (written(x).startsWith("-") ? `(${written(x)})` : written(x));
-const sumOf = (name, terms, value) => `${name} = ${terms.map((t) => t.map(bracketed).join("·")).join(" + ")} = ${written(value)}`;
-const quotient = (name, a, b) => `${name} = ${bracketed(a)} / ${bracketed(b)} = ${written(a / b)}`;
+/**
+ * A line with so many digits in its terms that a calculator makes of them the result as it is written.
+ * compute: from the terms to the result; spell: from their texts to what stands between the signs of equality.
+ */
+function closed(name, terms, value, compute, spell) {
+  const result = written(value);
+  const unit = Math.abs(value) >= 1e9 ? 10 ** (Number(result.split("e")[1]) - DIGITS) : 10 ** -DIGITS;
+  const told = (digits) => terms.map((term) => term.map((x) => written(x, digits)));
+  const off = (digits) => Math.abs(compute(told(digits).map((term) => term.map(Number))) - Number(result)) / unit;
+  const all = Array.from({ length: MOST_DIGITS - DIGITS + 1 }, (_, n) => DIGITS + n);
+  const enough = all.find((digits) => off(digits) < 0.5 - 1e-6) ?? all.find((digits) => off(digits) < 0.5 + 1e-6) ?? DIGITS;
+  return `${name} = ${spell(told(enough))} = ${result}`;
+}
+
+const bracketed = (text) => (text.startsWith("-") ? `(${text})` : text);
+const total = (terms) => terms.reduce((sum, term) => sum + term.reduce((a, b) => a * b, 1), 0);
+const sumOf = (name, terms, value) =>
+  closed(name, terms, value, total, (texts) => texts.map((term) => term.map(bracketed).join("·")).join(" + "));
+const quotient = (name, a, b) => closed(name, [[a, b]], a / b, ([[x, y]]) => x / y, ([texts]) => texts.map(bracketed).join(" / "));
+const power = (name, p) => closed(name, [[p]], Math.exp(p), ([[x]]) => Math.exp(x), ([[text]]) => `exp(${text})`);
 const pairs = (left, right) => left.map((x, n) => [x, right[n]]);
 const column = (X, c) => X.map((row) => row[c]);
 
@@ -65,7 +86,7 @@ function softmaxLines(name, scores, { head: h, row: i, column: c }) {
   const exps = powers.map(Math.exp);
   const sum = exps.reduce((a, b) => a + b);
   return [
-    ...powers.map((p, n) => `exp_${h}[${i}, ${n}] = exp(${written(p)}) = ${written(exps[n])}`),
+    ...powers.map((p, n) => power(`exp_${h}[${i}, ${n}]`, p)),
     sumOf(`sum_${h}[${i}]`, exps.map((e) => [e]), sum),
     quotient(name, exps[c], sum),
   ];
