@@ -88,6 +88,8 @@ def test_a_paper_of_the_repository_opens_as_a_page(page, lab):
     kernels = json.load(urllib.request.urlopen(f"{lab[0]}/api/sessions"))
     assert page.locator(".jp-Dialog").count() == 0 and "book/README.md" not in {kernel["path"] for kernel in kernels}
     assert paper.read_text() == "# Read me\n\nWords.\n" and page.errors == []
+    page.evaluate("jupyterapp.shell.currentWidget.close()")  # or Lab asks for it again when it is gone
+    page.locator(".jp-MarkdownViewer").wait_for(state="detached")
     paper.unlink()
 
 
