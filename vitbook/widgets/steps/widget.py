@@ -6,7 +6,7 @@ style sheet, and in print, all steps stand one after the other.  Chapter: positi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import count
@@ -56,9 +56,9 @@ class Steps:
             f'<label for="{uid}-{n}">{escape(step.choice)}</label>'
             for n, step in enumerate(self.steps)
         )
-        inks = dict.fromkeys(ink for step in self.steps for *_, ink in step.bars.values())
-        painted = "".join(f".vb-steps .vb-ink-{ink}{{background:var(--vb-{ink})}}" for ink in inks)
-        sheet = style("steps/widget.css", f"{painted}@media screen{{.vb-steps>figure{{display:none}}{shown}}}\n")
+        sheet = style(
+            "steps/widget.css", f"{painted(self.steps)}@media screen{{.vb-steps>figure{{display:none}}{shown}}}\n"
+        )
         return (
             f'<fieldset class="vb-widget vb-steps" id="{uid}"><style>{sheet}</style><legend>{escape(self.question)}</legend>'
             f"{choices}{''.join(map(_figure, self.steps))}</fieldset>"
@@ -71,6 +71,12 @@ class Steps:
 def stepper(question: str, *steps: Step, chosen: int = 0) -> Steps:
     """One question with an answer for each step; chosen: the step shown first, from 0.  Raises ValueError where there is none."""
     return Steps(question, steps, chosen)
+
+
+def painted(shown: Iterable) -> str:
+    """The rules that give the bars of these steps (or of other things with bars) their inks."""
+    inks = dict.fromkeys(ink for each in shown for *_, ink in each.bars.values())
+    return "".join(f".vb-steps .vb-ink-{ink}{{background:var(--vb-{ink})}}" for ink in inks)
 
 
 def _figure(step: Step) -> str:

@@ -14,12 +14,12 @@ from itertools import combinations, count
 import numpy as np
 from PIL import Image
 
+from vitbook.figures.colours import CURVE
 from vitbook.figures.thumbnails import exact_picture, photo
 from vitbook.widgets.kit import style
-from vitbook.widgets.steps.widget import bar
+from vitbook.widgets.steps.widget import bar, painted
 
 CURTAIN = 0.86  # how much of the photograph is covered where nothing is read
-CURVE = 0.6  # light = (weight / largest weight) ** CURVE, as in figures.attention
 
 _numbers = count(1)
 
@@ -56,8 +56,6 @@ class Switchboard:
             f"{self._on(uid, chosen)}~.stage>figure:nth-of-type({n}){{display:grid}}\n"
             for n, chosen in enumerate(self.states, start=1)
         )
-        inks = dict.fromkeys(ink for state in self.states.values() for *_, ink in state.bars.values())
-        painted = "".join(f".vb-steps .vb-ink-{ink}{{background:var(--vb-{ink})}}" for ink in inks)
         seen = f"#{uid}{{--shape:{self.picture.width}/{self.picture.height};--photo:url({photo(self.picture)})}}\n"
         boxes = "".join(
             f'<input type="checkbox" class="vb-unseen" id="{uid}-{n}" autocomplete="off">'
@@ -67,7 +65,7 @@ class Switchboard:
         figures = "".join(map(_figure, self.states.values()))
         return (
             f'<fieldset class="vb-widget vb-steps vb-switchboard" id="{uid}">'
-            f"<style>{style('switchboard/widget.css', painted + seen + shown)}</style>"
+            f"<style>{style('switchboard/widget.css', painted(self.states.values()) + seen + shown)}</style>"
             f"<legend>{escape(self.question)}</legend>{boxes}"
             f'<div class="stage" aria-live="polite">{figures}<p class="many">Two at a time: switch one of them off.</p></div>'
             "</fieldset>"
