@@ -178,6 +178,7 @@ def test_all_that_the_explorer_does_works_on_a_picture_of_ones_own(visit, serve,
     page.get_by_role("button", name="at a glance").click()
     page.wait_for_function("() => document.querySelectorAll('.vbx-atlas canvas').length === 9")
     page.locator("summary").click()
+    page.locator(".vbx-table tbody td").first.wait_for()  # a table is filled when its fold says that it opened
     cells = page.locator(".vbx-table tbody td").all_inner_texts()
     np.testing.assert_allclose([float(c) for c in cells], trace.attention(2, 1, 4)[1:], atol=1e-5)
 
