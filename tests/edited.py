@@ -19,14 +19,26 @@ def hidden_in(edit: dict) -> list[int]:
     return [t if order is None else 1 + list(order).index(t - 1) for t in edit.get("hide", ())]
 
 
-def edited_run(weights, x, edit: dict):
+def pasted(z, l: int, edit: dict, streams: dict):
+    """z_l with the rows that come from other pictures' runs. streams: z_0 to z_L (L+1, N+1, D) of each of these."""
+    for picture, layer, what in edit.get("paste", ()):
+        if layer == l:
+            tokens = range(1, len(z)) if what == "patches" else [what]
+            for t in tokens:
+                stands = t if "order" not in edit or t == 0 else 1 + list(edit["order"]).index(t - 1)
+                z = z.clone()
+                z[stands] = streams[picture][l][t]
+    return z
+
+
+def edited_run(weights, x, edit: dict, streams: dict | None = None):
     """(A of every layer (L, heads, N+1, N+1), y, logits) of a run with the changes that `editor` of edits.js knows."""
     config = weights.config
     x_p = cut(x.to(weights.E), config.P)
     if "order" in edit:
         x_p = x_p[edit["order"]]
     E_pos = torch.zeros_like(weights.E_pos) if "positions" in edit else weights.E_pos
-    z, maps = embed(weights.x_class, project_patches(x_p, weights.E, weights.b_E), E_pos), []
+    z, maps = pasted(embed(weights.x_class, project_patches(x_p, weights.E, weights.b_E), E_pos), 0, edit, streams), []
     after, skip = "norm" in edit, 0 if "residual" in edit else 1
     for l, layer in enumerate(weights.layers, start=1):
         norm_1 = lambda t, w=layer: layer_norm(t, w.gamma_1, w.beta_1, config.eps)  # noqa: E731
@@ -47,7 +59,7 @@ def edited_run(weights, x, edit: dict):
             l not in edit.get("mlp", ())
         )
         z = out + skip * z_prime
-        z = norm_2(z) if after else z
+        z = pasted(norm_2(z) if after else z, l, edit, streams)
     y = represent(z, weights.gamma, weights.beta, config.eps)
     return torch.stack(maps), y, None if weights.W_head is None else classify(y, weights.W_head, weights.b_head)
 

@@ -62,7 +62,8 @@ RUN = """
   const kernel = await chooseKernel(data.kernel ?? undefined);
   const weights = new Weights(data.manifest);
   data.manifest.chunks.forEach((chunk, n) => weights.take(bytesOfText(data.chunks[n]), chunk.tensors));
-  const trace = run(weights, numbers(data.x), data.edit && editor(data.edit));
+  const streamsOf = (picture) => run(weights, numbers(data.others[picture])).z;
+  const trace = run(weights, numbers(data.x), data.edit && editor(data.edit, streamsOf));
   const told = (part) => (Array.isArray(part) ? part.map(told) : part && text(part.numbers));
   const { config, edited, ...parts } = trace;
   const heads = Array.from({ length: config.heads }, (_, h) => h + 1);
@@ -124,6 +125,11 @@ EDITS = {
     "no residual": {"residual": False},
     "softmax over the wrong axis, patch hidden": {"axis": "queries", "hide": [5]},
     "root missing, post-norm": {"root": False, "norm": "after"},
+    "a token pasted": {"paste": [["other", 2, 5]]},
+    "all patches, then [class], of shuffled ones": {
+        "paste": [["other", 0, "patches"], ["third", 3, 0], ["third", 1, 4]],
+        "order": [3, 0, 7, 1, 11, 2, 9, 4, 10, 6, 5, 8],
+    },
 }
 
 
@@ -131,8 +137,12 @@ EDITS = {
 def test_a_changed_run_is_pythons(javascript_of, name):
     checkpoint = checkpoint_of(random_weights().to(torch.float32))
     x = random_x()
-    A, y, logits = edited_run(checkpoint.to(torch.float64).weights, x, EDITS[name])
-    ours = javascript_of(RUN, given(checkpoint, x, None) | {"edit": EDITS[name]}, ["--experimental-wasm-relaxed-simd"])
+    others = {"other": random_x(seed=5), "third": random_x(seed=6)}
+    streams = {picture: run(checkpoint.to(torch.float64), there).z for picture, there in others.items()}
+    A, y, logits = edited_run(checkpoint.to(torch.float64).weights, x, EDITS[name], streams)
+    data = given(checkpoint, x, None) | {"edit": EDITS[name]}
+    data["others"] = {picture: numbers(there.float()) for picture, there in others.items()}
+    ours = javascript_of(RUN, data, ["--experimental-wasm-relaxed-simd"])
     for theirs, there in ((flat(ours["A"]), A), (flat(ours["y"]), y), (flat(ours["logits"]), logits)):
         np.testing.assert_allclose(theirs, there.flatten(), atol=2e-5 * max(1, there.abs().max().item()))
     untouched = run(checkpoint.to(torch.float64), x)

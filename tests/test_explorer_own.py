@@ -360,6 +360,25 @@ def test_the_model_is_changed_by_hand(visit, serve, tmp_path):
     press("changed")
     press("Reset")
 
+    donor = run(tiny(), preprocess("rocket", tiny()))
+    pasting = {"paste": [["donor", 1, 3], ["donor", 1, "patches"]]}
+    choose(page, layer=1)
+    donors = panel.get_by_role("combobox", name="The picture to paste from")
+    donors.select_option(label=[words for words in donors.inner_text().splitlines() if "Falcon" in words][0])
+    press(f"{describe(3, tiny().config)} after layer 1")
+    changed(page)
+    press("all patches after layer 1")
+    changed(page)
+    choose(page, layer=2)
+    until(page, "", "Layer 2, head 2 of the changed model")
+    A, y, _ = edited_run(weights, x, pasting, {"donor": donor.z})
+    np.testing.assert_allclose(numbers(page), A[1, 1, 3], atol=1e-4)
+    theirs = torch.cosine_similarity(y, donor.y, dim=0).item()
+    told = panel.locator("dd").nth(1).inner_text()
+    assert f": {theirs:.4f};" in told and told.startswith("with the y of")
+    press("Reset")
+    changed(page)
+
     press("Shuffle the patches")
     changed(page)
     order = page.evaluate(
@@ -373,6 +392,25 @@ def test_the_model_is_changed_by_hand(visit, serve, tmp_path):
     assert panel.locator("dd").nth(1).inner_text().endswith(": 1.0000"), "without positions the order is nothing to y"
     assert panel.locator(".vbx-order").is_visible()
     assert violations(page) == [] and page.evaluate(STICKS_OUT) == []
+
+
+def test_what_was_pasted_from_a_picture_goes_with_it(visit, tmp_path):
+    path = write_page(tmp_path, tiny(), layer=2, head=2, query=3)
+    page = visit.blank(760, 900)
+    page.goto(path.as_uri())
+    load(page)
+    give(page, ("second.png", picture_file((40, 60), 5)))
+    until(page, "second.png")
+    choose(page, picture=0)
+    page.get_by_role("button", name="Change the model").click()
+    page.get_by_role("combobox", name="The picture to paste from").select_option(label="second.png")
+    page.get_by_role("button", name="all patches after layer 2").click()
+    changed(page)
+    assert page.locator(".vbx-changed li").count() == 2
+    assert page.get_by_role("combobox", name="The picture to paste from").evaluate("(e) => e.value.startsWith('own')")
+    page.get_by_role("button", name="Take away second.png").click()
+    page.locator(".vbx-changed").wait_for(state="hidden")
+    assert page.evaluate("document.querySelectorAll('.vbx-problem:not([hidden])').length") == 0
 
 
 def test_a_chapter_may_show_some_of_the_changes():

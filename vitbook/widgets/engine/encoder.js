@@ -73,5 +73,5 @@ export function transform(z_prime, layer, { activation, eps }, l, edited = untou
   const norm = { gamma: layer.gamma_2, beta: layer.beta_2, eps };
   const normed = edited("LN", layerNorm(z_prime, norm), { x: z_prime });
   const out = edited("MLP", mlp(normed, layer, activation), { l });
-  return { mlp: out, z: edited("sum", sum(out, edited("skip", z_prime)), norm) };
+  return { mlp: out, z: edited("z", edited("sum", sum(out, edited("skip", z_prime)), norm), { l }) };
 }

@@ -141,11 +141,12 @@ class ModelInPage {
     return this.ask("forget", { key });
   }
 
-  /** Asks the worker about a picture that it may not have yet. */
+  /** Asks the worker about a picture that it may not have yet; nor may it have those that a change pastes from. */
   async about(what, key, data) {
-    if (!this.given.has(key)) {
-      this.given.add(key);
-      await this.ask("look", { key, levels: this.pictures[key].seen });
+    const pastes = data.edit?.paste ?? [];
+    for (const name of [key, ...pastes.map(([from]) => from)].filter((each) => !this.given.has(each))) {
+      this.given.add(name);
+      await this.ask("look", { key: name, levels: this.pictures[name].seen });
     }
     return this.ask(what, { key, ...data });
   }

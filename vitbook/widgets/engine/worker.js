@@ -15,7 +15,7 @@ let manifest = null;
 let weights = null;
 const inputs = new Map(); // x of every picture that was given, by its key
 const traces = new Map(); // the last runs, by picture
-const KEPT = 8; // runs; of one of a ViT-S, q and k take 7 MB
+const KEPT = 8; // runs; of one of a ViT-S, q and k take 7 MB, z 4 MB
 
 /** Which kernel this browser has, after room for all weights has been made. */
 async function open(data) {
@@ -64,15 +64,16 @@ async function look({ key = "", file, levels, x }) {
 /** The run of a picture, with what a reader changes in it (edits.js): from the last few, or made now. */
 function traceOf(key, edit = {}) {
   const name = `${key} ${JSON.stringify(edit)}`;
-  const trace = traces.get(name) ?? kept(run(weights, inputs.get(key), editor(edit)));
+  const streamsOf = (picture) => traceOf(picture).z;
+  const trace = traces.get(name) ?? kept(run(weights, inputs.get(key), editor(edit, streamsOf)), Object.keys(edit).length === 0);
   traces.delete(name);
   traces.set(name, trace); // to the end: used last, given up last
   if (traces.size > KEPT) traces.delete(traces.keys().next().value);
   return trace;
 }
 
-/** Of a run what questions to come are answered from. */
-const kept = ({ config, edited, q, k, y, logits }) => ({ config, edited, q, k, y, logits });
+/** Of a run what questions to come are answered from; of an untouched one also z, to be pasted into others. */
+const kept = ({ config, edited, q, k, y, logits, z }, untouched) => ({ config, edited, q, k, y, logits, z: untouched && z });
 
 function forget({ key }) {
   inputs.delete(key);

@@ -1,6 +1,6 @@
 // What a reader can change in the model by hand, and what then becomes of y. The changes themselves are in engine/edits.js.
 import { bytesOfText } from "../engine/bytes.js";
-import { button } from "../kit/controls.js";
+import { button, select } from "../kit/controls.js";
 import { make } from "../kit/dom.js";
 import { describe } from "../kit/words.js";
 import { Gate } from "./loading.js";
@@ -25,12 +25,15 @@ function parts({ layer, head, query }, { columns }) {
   ];
 }
 
+/** The rows of z that are pasted, in words. */
+const rowsOf = (what, { columns }) => (what === "patches" ? "all patches" : describe(what, columns));
+
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 /** The description with one item more, or, where it is there already, without it. */
 function toggled(edit, name, item) {
   const { [name]: old, ...rest } = edit;
-  if (!["hide", "heads", "msa", "mlp"].includes(name)) return old === undefined ? { ...edit, [name]: item } : rest;
+  if (!["hide", "heads", "msa", "mlp", "paste"].includes(name)) return old === undefined ? { ...edit, [name]: item } : rest;
   const items = (old ?? []).filter((each) => !same(each, item));
   if (items.length === (old ?? []).length) items.push(item);
   return items.length ? { ...rest, [name]: items } : rest;
@@ -54,11 +57,13 @@ export class Changes {
     this.gate = new Gate(view, "To change the model it has to run here, in your browser.", () => this.update());
     this.buttons = make("div", { class: "vbx-tools" });
     this.mistakes = make("div", { class: "vbx-tools" });
+    this.pastes = make("div", { class: "vbx-tools" });
+    this.donor = select([], { ariaLabel: "The picture to paste from", onchange: () => this.update() });
     this.list = make("ul", { class: "vbx-changed", ariaLabel: "What is changed" });
     this.order = make("canvas", { class: "vbx-order", role: "img", ariaLabel: "The picture with its patches in the order in which the model gets them" });
     this.look = make("div", { class: "vbx-tools", role: "group", ariaLabel: "Which maps are shown" });
     this.facts = make("dl", { class: "vbx-facts" });
-    this.controls = make("div", { class: "vbx-ways" }, this.buttons, this.mistakes, this.list, this.order, this.look, this.facts);
+    this.controls = make("div", { class: "vbx-ways" }, this.buttons, this.pastes, this.mistakes, this.list, this.order, this.look, this.facts);
     page.changes.append(this.gate.element, this.controls);
     page.openChanges.hidden = !view.source.engine;
     page.openChanges.addEventListener("click", () => this.toggle());
@@ -98,6 +103,7 @@ export class Changes {
     if (edit.order) shuffle.push(button("Shuffle again", { onclick: () => this.set({ ...edit, order: shuffled(sizes.N) }) }));
     const ofParts = parts(now, sizes).filter(([name]) => wanted(name)).map(change);
     refill(this.buttons, [...ofParts, ...(wanted("order") ? shuffle : []), ...(wanted("positions") ? [whole("positions")] : [])]);
+    this.drawPastes(wanted("paste"), change);
     const mistakes = MISTAKES.filter(wanted).map(whole);
     refill(this.mistakes, mistakes.length ? [make("span", { class: "vbx-quiet" }, "Mistakes:"), ...mistakes] : []);
     refill(this.list, this.items().map(([words, without]) => make("li", {}, words, " ", button("×", { ariaLabel: `Undo: ${words}`, onclick: () => this.set(without) }))));
@@ -106,6 +112,24 @@ export class Changes {
     refill(this.look, choices.changed ? [make("span", { class: "vbx-quiet" }, "Maps:"), look("changed", "changed"), look("untouched", "untouched"), look("difference", "changed − untouched")] : []);
     this.drawOrder();
     this.tell();
+  }
+
+  /** The ways to paste: from which picture, and which rows of z_l. */
+  drawPastes(wanted, change) {
+    const { choices: { card, cards, sizes, now: { layer, query } }, source: { engine } } = this.view;
+    const others = cards.filter(({ key }) => key !== card.key && engine.knows(key));
+    if (!wanted || !others.length) return void (this.pastes.hidden = true);
+    const chosen = others.find(({ key }) => key === this.donor.value) ?? others[0];
+    this.donor.replaceChildren(...others.map(({ key, title }) => make("option", { value: key, selected: key === chosen.key }, title)));
+    const ways = [query, "patches"].map((what) => change(["paste", [chosen.key, layer, what], `${rowsOf(what, sizes)} after layer ${layer}`]));
+    refill(this.pastes, [make("span", { class: "vbx-quiet" }, "Paste from"), this.donor, ...ways]);
+  }
+
+  /** Without what was pasted from a picture that is gone. */
+  without(key) {
+    const { paste, ...rest } = this.view.choices.edit;
+    const left = (paste ?? []).filter(([from]) => from !== key);
+    this.view.choices.edit = left.length ? { ...rest, paste: left } : rest;
   }
 
   /** The order that comes with the explorer, else one at random. */
@@ -127,11 +151,17 @@ export class Changes {
       if (name === "order") return [["patches shuffled", toggled(edit, name)]];
       if (WHOLE[name]) return [[WHOLE[name][1], toggled(edit, name)]];
       const words = (item) => {
+        if (name === "paste") return this.pasteWords(item);
         const [layer, head] = [item].flat();
         return parts({ layer, head, query: item }, sizes).find(([each]) => each === name)[3];
       };
       return value.map((item) => [words(item), toggled(edit, name, item)]);
     });
+  }
+
+  pasteWords([from, layer, what]) {
+    const { cards, sizes } = this.view.choices;
+    return `${rowsOf(what, sizes)} after layer ${layer} from ${cards.find(({ key }) => key === from).title}`;
   }
 
   /** The picture as the model gets it, patch by patch in the new order. */
@@ -154,7 +184,7 @@ export class Changes {
 
   /** What becomes of y: how far it has turned, and what it is near to, or is taken for. */
   async tell() {
-    const { choices: { edit, card, changed }, source: { engine } } = this.view;
+    const { choices: { edit, card, cards, changed }, source: { engine } } = this.view;
     if (!changed) {
       this.telling = null;
       return void this.facts.replaceChildren();
@@ -164,12 +194,18 @@ export class Changes {
     this.telling = now;
     const { order, ...inPlace } = edit;
     const asked = [{}, edit, ...(order && Object.keys(inPlace).length ? [inPlace] : [])];
-    const runs = await Promise.all(asked.map((each) => engine.about("outcome", card.key, { edit: each })));
+    const donors = cards.filter(({ key }) => (edit.paste ?? []).some(([from]) => from === key));
+    const outcome = (key, change) => engine.about("outcome", key, { edit: change });
+    const [runs, theirs] = await Promise.all([
+      Promise.all(asked.map((each) => outcome(card.key, each))),
+      Promise.all(donors.map(({ key }) => outcome(key, {}))),
+    ]);
     if (this.telling !== now) return;
     const [before, after, unshuffled] = runs;
     const name = (run) => (run.best ? classes(run.best, engine.manifest.labels) : this.nearest(run.y, card.key));
     const pairs = [
       ["y", `its cosine with the untouched y: ${cosine(before.y, after.y).toFixed(4)}`],
+      ...donors.map(({ title }, n) => ["", `with the y of ${title}: ${cosine(theirs[n].y, after.y).toFixed(4)}; untouched it was ${cosine(theirs[n].y, before.y).toFixed(4)}`]),
       ...(unshuffled ? [["", `with y of the same model, patches in their places: ${cosine(unshuffled.y, after.y).toFixed(4)}`]] : []),
       [before.best ? "Classes" : "Nearest pictures", make("span", {}, `untouched: ${name(before)}`, make("br"), `changed: ${name(after)}`)],
     ];

@@ -21,6 +21,7 @@ CHANGES = {
     "layers": ["msa", "mlp"],
     "positions": ["positions"],
     "shuffle": ["order", "positions"],
+    "paste": ["paste"],
     "mistakes": ["norm", "residual", "axis", "root"],
 }
 _CLASS = ("class", "cls", "[class]")

@@ -44,7 +44,7 @@ class AttentionExplorer(KnownAttributes, widgets.VBox):
     opacity: how dark the patches are that are not read, 0 to 1.  smooth: interpolate between patches.
     against: None, or a dict of picture, layer, head and show to subtract.
     change: None, or what the panel "Change the model" is about, open at once: "hide", "heads", "layers", "positions", "shuffle",
-    "mistakes", or several of them.  Where no built book is around, the model runs in the kernel and there is no such panel.
+    "paste", "mistakes", or several of them.  Where no built book is around, the model runs in the kernel and there is no such panel.
     name: tells two explorers of a page apart in links: page.html#explorer=NAME&picture=chelsea&layer=10&head=5&query=cls.
 
     Every one of these is also an attribute to read, set and observe; one event a change.  What one cannot be is refused by a

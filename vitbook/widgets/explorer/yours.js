@@ -107,6 +107,7 @@ export class Yours {
     const { source, choices } = this.view;
     if (!source.engine) return void this.view.choices.model.send({ forget: card.key });
     choices.remove(card);
+    this.view.changes.without(card.key);
     source.forget(card);
     this.view.drawSoon();
   }
