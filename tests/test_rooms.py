@@ -26,7 +26,8 @@ ARROWS = {
     "kernels": {"attention", "encoder", "weights"},
     "readout": {"checks", "encoder"},
     "trace": {"attention", "checks", "config", "patches", "wording"},
-    "model": {"checks", "embed", "kernels", "patches", "readout", "trace", "weights"},
+    "edits": {"attention", "checks", "config", "encoder", "weights", "wording"},
+    "model": {"checks", "edits", "embed", "kernels", "patches", "readout", "trace", "weights"},
     "maps": {"config", "patches", "trace"},
 }
 ROOT = set(ARROWS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 import torch
 from torch import Tensor
@@ -43,7 +43,8 @@ class Trace:
 
     x (C, H, W); x_p (N, P²C); embeddings (N, D), the x_p E of Eq. 1; z: L+1 tensors (N+1, D), z[0] first;
     z_prime, msa, mlp: L tensors (N+1, D), the one of layer l at index l-1; q, k, v: L tensors (heads, N+1, D_h);
-    y (D,); logits (K,) or None where the checkpoint has no head; mask: as given to `run`.
+    y (D,); logits (K,) or None where the checkpoint has no head; mask: as given to `run`; A: of the layers where `run` was told to
+    change it.
 
     One rule for a batch: every tensor here, and every result of `attention`, has the axis B in front of these shapes.
     `picture(i)` is the trace of one of them.  ``trace["z", 3]`` is z_3 and ``trace["msa", 3]`` that of layer 3.
@@ -65,6 +66,9 @@ class Trace:
     y: Tensor
     logits: Tensor | None = None  # without names: those belong to the checkpoint, see `Checkpoint.top`
     mask: Tensor | None = None
+    A: dict[int, Tensor] = field(
+        default_factory=dict
+    )  # only where `run` was told to change A: layer -> (heads, N+1, N+1)
 
     @property
     def B(self) -> int | None:
@@ -79,6 +83,8 @@ class Trace:
         Raises ValueError naming the range when a number is outside it.
         """
         l = whole(layer, "layer", 1, self.config.L, COUNTED) - 1
+        if l + 1 in self.A:
+            return self._changed(self.A[l + 1], head, query)
         q, k = self.q[l], self.k[l]  # (..., heads, N+1, D_h)
         mask = self.mask
         # chosen before the product, so that one row costs N + 1 dot products and not their square
@@ -93,6 +99,11 @@ class Trace:
             A = attention_weights(q, k, mask)
         return A if query is None else A.squeeze(-2)  # (..., 1, N+1) -> (..., N+1)
 
+    def _changed(self, A: Tensor, head: int | None, query: int | None) -> Tensor:
+        if head is not None:
+            A = A[..., whole(head, "head", 1, self.config.heads, COUNTED) - 1, :, :]
+        return A if query is None else A[..., check_token(query, self.config), :]
+
     def picture(self, i: int) -> Trace:
         """The trace of picture i of a batch, from 0: the same numbers without the axis B, and nothing is copied.
 
@@ -102,7 +113,8 @@ class Trace:
             raise ValueError("this is the trace of one picture already; only that of a batch (B, C, H, W) has others")
         i = whole(i, "picture", 0, self.B - 1)
         parts = self._parts().items()
-        return replace(self, **{name: [t[i] for t in p] if isinstance(p, list) else p[i] for name, p in parts})
+        A = {layer: part[i] for layer, part in self.A.items()}
+        return replace(self, A=A, **{name: [t[i] for t in p] if isinstance(p, list) else p[i] for name, p in parts})
 
     def keys(self) -> list[str | tuple[str, int]]:
         """What ``trace[...]`` takes: a letter, such as "y", or a letter and a layer, such as ("z", 3)."""
@@ -128,8 +140,9 @@ class Trace:
         }
 
     def _parts(self) -> dict[str, Tensor | list[Tensor]]:
-        """What a run computed, in its order; config and mask came from outside, and logits may not be there."""
-        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("config", "mask")}
+        """What a run computed, in its order; config, mask and a changed A came from outside; logits may not be there."""
+        outside = ("config", "mask", "A")
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in outside}
         return {name: part for name, part in own.items() if part is not None}
 
     def __repr__(self) -> str:
