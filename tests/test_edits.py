@@ -108,13 +108,17 @@ def test_a_key_that_names_nothing(key):
         run(TINY, random_x(), edit={key: torch.zeros_like})
 
 
-@pytest.mark.parametrize(
-    ("function", "words"),
-    [(lambda A: A[0], r"numbers of shape \(13, 13\), got torch.float64 \(13,\)"), (lambda A: None, "got None"), (lambda A: A > 0, "got torch.bool")],
-)  # fmt: skip
-def test_what_a_function_must_return(function, words):
+RETURNS = {
+    r"numbers of shape \(13, 13\), got torch.float64 \(13,\)": lambda A: A[0],
+    "got None": lambda A: None,
+    "got torch.bool": lambda A: A > 0,
+}
+
+
+@pytest.mark.parametrize("words", RETURNS)
+def test_what_a_function_must_return(words):
     with pytest.raises(ValueError, match=words):
-        run(TINY, random_x(), edit={("A", 1, 1): function})
+        run(TINY, random_x(), edit={("A", 1, 1): RETURNS[words]})
 
 
 def test_no_function_and_no_dict():

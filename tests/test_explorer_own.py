@@ -364,7 +364,7 @@ def test_the_model_is_changed_by_hand(visit, serve, tmp_path):
     pasting = {"paste": [["donor", 1, 3], ["donor", 1, "patches"]]}
     choose(page, layer=1)
     donors = panel.get_by_role("combobox", name="The picture to paste from")
-    donors.select_option(label=[words for words in donors.inner_text().splitlines() if "Falcon" in words][0])
+    donors.select_option(label=next(words for words in donors.inner_text().splitlines() if "Falcon" in words))
     press(f"{describe(3, tiny().config)} after layer 1")
     changed(page)
     press("all patches after layer 1")
