@@ -403,7 +403,10 @@ def test_what_was_pasted_from_a_picture_goes_with_it(visit, tmp_path):
     until(page, "second.png")
     choose(page, picture=0)
     page.get_by_role("button", name="Change the model").click()
-    page.get_by_role("combobox", name="The picture to paste from").select_option(label="second.png")
+    donors = page.get_by_role("combobox", name="The picture to paste from")
+    donors.focus()
+    donors.select_option(label="second.png")
+    assert donors.evaluate("(e) => e === document.activeElement"), "the focus stays where the reader is"
     page.get_by_role("button", name="all patches after layer 2").click()
     changed(page)
     assert page.locator(".vbx-changed li").count() == 2

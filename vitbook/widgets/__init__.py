@@ -15,6 +15,7 @@ _ROOMS = {
     "pencil.widget": ("PencilWidget",),
     "scene.widget": ("opening_scene",),
     "query.widget": ("one_query",),
+    "question.widget": ("ask",),
     "steps.widget": ("Step", "stepper"),
     "switchboard.widget": ("State", "switches"),
 }

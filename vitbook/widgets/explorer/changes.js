@@ -1,9 +1,10 @@
 // What a reader can change in the model by hand, and what then becomes of y. The changes themselves are in engine/edits.js.
 import { bytesOfText } from "../engine/bytes.js";
-import { button, select } from "../kit/controls.js";
+import { button } from "../kit/controls.js";
 import { make } from "../kit/dom.js";
 import { describe } from "../kit/words.js";
 import { Gate } from "./loading.js";
+import { Pastes, pasteWords } from "./pastes.js";
 
 /** Changes that are there or not: what they are called, and the description that edits.js takes. */
 const WHOLE = {
@@ -24,9 +25,6 @@ function parts({ layer, head, query }, { columns }) {
     ["mlp", layer, `Switch off the MLP of layer ${layer}`, `MLP of layer ${layer} off`],
   ];
 }
-
-/** The rows of z that are pasted, in words. */
-const rowsOf = (what, { columns }) => (what === "patches" ? "all patches" : describe(what, columns));
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
@@ -57,13 +55,12 @@ export class Changes {
     this.gate = new Gate(view, "To change the model it has to run here, in your browser.", () => this.update());
     this.buttons = make("div", { class: "vbx-tools" });
     this.mistakes = make("div", { class: "vbx-tools" });
-    this.pastes = make("div", { class: "vbx-tools" });
-    this.donor = select([], { ariaLabel: "The picture to paste from", onchange: () => this.update() });
+    this.pastes = new Pastes(view, () => this.update());
     this.list = make("ul", { class: "vbx-changed", ariaLabel: "What is changed" });
     this.order = make("canvas", { class: "vbx-order", role: "img", ariaLabel: "The picture with its patches in the order in which the model gets them" });
     this.look = make("div", { class: "vbx-tools", role: "group", ariaLabel: "Which maps are shown" });
     this.facts = make("dl", { class: "vbx-facts" });
-    this.controls = make("div", { class: "vbx-ways" }, this.buttons, this.pastes, this.mistakes, this.list, this.order, this.look, this.facts);
+    this.controls = make("div", { class: "vbx-ways" }, this.buttons, this.pastes.element, this.mistakes, this.list, this.order, this.look, this.facts);
     page.changes.append(this.gate.element, this.controls);
     page.openChanges.hidden = !view.source.engine;
     page.openChanges.addEventListener("click", () => this.toggle());
@@ -103,7 +100,7 @@ export class Changes {
     if (edit.order) shuffle.push(button("Shuffle again", { onclick: () => this.set({ ...edit, order: shuffled(sizes.N) }) }));
     const ofParts = parts(now, sizes).filter(([name]) => wanted(name)).map(change);
     refill(this.buttons, [...ofParts, ...(wanted("order") ? shuffle : []), ...(wanted("positions") ? [whole("positions")] : [])]);
-    this.drawPastes(wanted("paste"), change);
+    refill(this.pastes.element, wanted("paste") ? this.pastes.controls(change) : []);
     const mistakes = MISTAKES.filter(wanted).map(whole);
     refill(this.mistakes, mistakes.length ? [make("span", { class: "vbx-quiet" }, "Mistakes:"), ...mistakes] : []);
     refill(this.list, this.items().map(([words, without]) => make("li", {}, words, " ", button("×", { ariaLabel: `Undo: ${words}`, onclick: () => this.set(without) }))));
@@ -112,24 +109,6 @@ export class Changes {
     refill(this.look, choices.changed ? [make("span", { class: "vbx-quiet" }, "Maps:"), look("changed", "changed"), look("untouched", "untouched"), look("difference", "changed − untouched")] : []);
     this.drawOrder();
     this.tell();
-  }
-
-  /** The ways to paste: from which picture, and which rows of z_l. */
-  drawPastes(wanted, change) {
-    const { choices: { card, cards, sizes, now: { layer, query } }, source: { engine } } = this.view;
-    const others = cards.filter(({ key }) => key !== card.key && engine.knows(key));
-    if (!wanted || !others.length) return void (this.pastes.hidden = true);
-    const chosen = others.find(({ key }) => key === this.donor.value) ?? others[0];
-    this.donor.replaceChildren(...others.map(({ key, title }) => make("option", { value: key, selected: key === chosen.key }, title)));
-    const ways = [query, "patches"].map((what) => change(["paste", [chosen.key, layer, what], `${rowsOf(what, sizes)} after layer ${layer}`]));
-    refill(this.pastes, [make("span", { class: "vbx-quiet" }, "Paste from"), this.donor, ...ways]);
-  }
-
-  /** Without what was pasted from a picture that is gone. */
-  without(key) {
-    const { paste, ...rest } = this.view.choices.edit;
-    const left = (paste ?? []).filter(([from]) => from !== key);
-    this.view.choices.edit = left.length ? { ...rest, paste: left } : rest;
   }
 
   /** The order that comes with the explorer, else one at random. */
@@ -151,17 +130,12 @@ export class Changes {
       if (name === "order") return [["patches shuffled", toggled(edit, name)]];
       if (WHOLE[name]) return [[WHOLE[name][1], toggled(edit, name)]];
       const words = (item) => {
-        if (name === "paste") return this.pasteWords(item);
+        if (name === "paste") return pasteWords(item, this.view.choices);
         const [layer, head] = [item].flat();
         return parts({ layer, head, query: item }, sizes).find(([each]) => each === name)[3];
       };
       return value.map((item) => [words(item), toggled(edit, name, item)]);
     });
-  }
-
-  pasteWords([from, layer, what]) {
-    const { cards, sizes } = this.view.choices;
-    return `${rowsOf(what, sizes)} after layer ${layer} from ${cards.find(({ key }) => key === from).title}`;
   }
 
   /** The picture as the model gets it, patch by patch in the new order. */
@@ -222,12 +196,13 @@ export class Changes {
   }
 }
 
-/** New children; the focus stays on the button in the same place. */
+/** New children; the focus stays on the control in the same place. */
 function refill(element, children) {
-  const at = [...element.querySelectorAll("button")].indexOf(document.activeElement);
+  const all = () => [...element.querySelectorAll("button, select")];
+  const at = all().indexOf(document.activeElement);
   element.replaceChildren(...children);
   element.hidden = !children.length;
-  if (at >= 0) [...element.querySelectorAll("button")][at]?.focus();
+  if (at >= 0) all()[at]?.focus();
 }
 
 function cosine(a, b) {

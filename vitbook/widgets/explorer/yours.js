@@ -4,6 +4,7 @@ import { button } from "../kit/controls.js";
 import { make } from "../kit/dom.js";
 import { cameraBox, hasCamera } from "./camera.js";
 import { Gate } from "./loading.js";
+import { withoutPicture } from "./pastes.js";
 
 const SHOWN = 1120; // pixels of the longer side, as they are shown
 const MOST = 12; // pictures; the oldest goes first
@@ -107,7 +108,7 @@ export class Yours {
     const { source, choices } = this.view;
     if (!source.engine) return void this.view.choices.model.send({ forget: card.key });
     choices.remove(card);
-    this.view.changes.without(card.key);
+    choices.edit = withoutPicture(choices.edit, card.key);
     source.forget(card);
     this.view.drawSoon();
   }
