@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -12,7 +13,7 @@ import folders
 import pytest
 from huggingface_hub import constants
 
-from vitbook import load_checkpoint, preprocess, run
+from vitbook import __version__, load_checkpoint, preprocess, run
 from vitbook.__main__ import main
 from vitbook.library import doctor as doctors
 from vitbook.library.doctor import BROKEN, NOTE, OK
@@ -108,13 +109,13 @@ def test_wrong_requests_are_one_sentence(capsys, monkeypatch, whole, arguments, 
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["dance"], ["count", "--classes", "0"], ["attention"], ["attention", "chelsea", "--layer", "last"]],
+    [["dance"], ["count", "--classes", "0"], ["attention"], ["attention", "chelsea", "--layer", "last"]],
 )
 def test_wrong_command_lines(capsys, arguments):
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
-    assert "usage: python -m vitbook" in capsys.readouterr().err
+    assert "usage: vitbook" in capsys.readouterr().err
 
 
 def test_compare(capsys, whole):
@@ -336,3 +337,23 @@ def test_a_check_that_fails_itself_is_reported(capsys, monkeypatch):
     monkeypatch.setattr(doctors, "CHECKS", {"Only this": fails})
     assert doctors.doctor() == 1
     assert "could not be checked: OSError: Input/output error" in capsys.readouterr().out
+
+
+def test_a_bare_call_prints_help_and_the_version_is_the_packages(capsys):
+    assert main([]) == 0
+    assert "usage: vitbook" in (said := capsys.readouterr().out) and "maps" in said
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"vitbook {__version__}\n"
+
+
+def test_several_pictures_as_words_and_as_json(capsys, whole):
+    asked = ["attention", "chelsea", "coffee", "--layer", "2", "--query", "3", "--checkpoint", str(whole)]
+    lines = said(capsys, asked).splitlines()
+    assert [line for line in lines if line.endswith(("in chelsea", "in coffee"))] == [lines[0], lines[len(lines) // 2]]
+    told = json.loads(said(capsys, [*asked, "--head", "1", "--json"]))
+    checkpoint = load_checkpoint(whole)
+    for row, picture in zip(told, ("chelsea", "coffee"), strict=True):
+        A = run(checkpoint, preprocess(picture, checkpoint)).attention(2, 1, 3)
+        assert row["picture"] == picture and row["weights"] == pytest.approx(A.tolist())
+        assert (row["layer"], row["head"], row["query"], row["rows"], row["columns"]) == (2, 1, 3, 3, 4)

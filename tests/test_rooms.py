@@ -34,6 +34,7 @@ ROOT = set(ARROWS)
 ARROWS |= {
     "pictures": {"wording"},
     "library": ROOT | {"pictures"},
+    "commands": ROOT | {"pictures"},
     "exercises": {"checks", "studies"},
     "studies": ROOT,
     "ledger": ROOT | {"library", "pictures", "studies"},

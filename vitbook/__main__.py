@@ -1,4 +1,4 @@
-"""`python -m vitbook`: fetch, doctor, count, compare, attention, ledger, atlas, model.
+"""`vitbook`, or `python -m vitbook`: fetch, doctor, count, compare, attention, maps, ledger, atlas, model.
 
 Rooms are imported by the command that needs them, so that help and counting start at once.
 """
@@ -11,6 +11,8 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+
+from vitbook import __version__
 
 NEEDS_PYTHON = (3, 11)
 PICTURE = "chelsea"
@@ -81,27 +83,61 @@ def compare(arguments) -> int:
 
 
 def attention(arguments) -> int:
-    """Print the tokens that one query reads most, with their places in the grid."""
+    """Print the tokens that one query reads most, with their places in the grid; --json prints all weights."""
+    import json
+
     from vitbook import load_checkpoint, preprocess, run
-    from vitbook.patches import describe
 
     checkpoint = load_checkpoint(arguments.checkpoint)
     config = checkpoint.config
     query = token(arguments.query, config)
     layer = config.L if arguments.layer is None else arguments.layer
-    trace = run(checkpoint, preprocess(arguments.picture, checkpoint))
-    weights = trace.attention(layer, arguments.head, query)
-    which = f"head {arguments.head}"
-    if arguments.head is None:
-        weights, which = weights.mean(0), f"the mean of {config.heads} heads"
-    print(
-        f"{checkpoint.name}, layer {layer} of {config.L}, {which}: what token {query}, {describe(query, config)}, reads"
-    )
+    told = []
+    for picture in arguments.picture:
+        weights = run(checkpoint, preprocess(picture, checkpoint)).attention(layer, arguments.head, query)
+        weights = weights.mean(0) if arguments.head is None else weights
+        if arguments.json:
+            told.append({"picture": picture, "checkpoint": checkpoint.name, "layer": layer, "head": arguments.head,
+                         "query": query, "rows": config.rows, "columns": config.columns, "weights": weights.tolist()})  # fmt: skip
+        else:
+            _print_largest(
+                weights, query, picture, f"{checkpoint.name}, layer {layer} of {config.L}", arguments, config
+            )
+    if arguments.json:
+        print(json.dumps(told, ensure_ascii=False))
+    return 0
+
+
+def _print_largest(weights, query: int, picture: str, where: str, arguments, config) -> None:
+    from vitbook.patches import describe
+
+    which = f"the mean of {config.heads} heads" if arguments.head is None else f"head {arguments.head}"
+    on = f" in {picture}" if len(arguments.picture) > 1 else ""
+    print(f"{where}, {which}: what token {query}, {describe(query, config)}, reads{on}")
     largest = weights.topk(min(arguments.top, config.N + 1))
     for weight, n in zip(largest.values.tolist(), largest.indices.tolist(), strict=True):
         print(f"  {weight:8.4f}  token {n:<4} {describe(n, config)}")
     print(f"  {largest.values.sum():8.4f}  in these {len(largest.values)} of {config.N + 1} tokens together")
-    return 0
+
+
+def maps(arguments) -> int:
+    """Write what one query reads, in every layer and head, for all pictures of a folder, as one .npz that goes on growing."""
+    from vitbook import load_checkpoint
+    from vitbook.commands.maps import write_maps
+
+    checkpoint = load_checkpoint(arguments.checkpoint)
+    query = token(arguments.query, checkpoint.config)
+    out = Path(arguments.out)
+    say = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: E731
+    n, bad = write_maps(Path(arguments.folder), out, checkpoint, query, arguments.batch, say)
+    for line in bad:
+        print(f"left out: {line}")
+    print(
+        f"{out}: {n} pictures, {checkpoint.name}, query {query}"
+        if n
+        else "no picture could be read; nothing was written"
+    )
+    return 0 if n else 1
 
 
 def ledger(arguments) -> int:
@@ -173,10 +209,9 @@ def positive(text: str) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The commands and their arguments."""
-    top = argparse.ArgumentParser(
-        "python -m vitbook", description="The Vision Transformer, executed: the book's tools."
-    )
-    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    top = argparse.ArgumentParser("vitbook", description="The Vision Transformer, executed: the book's tools.")
+    top.add_argument("--version", action="version", version=f"vitbook {__version__}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND")
 
     def command(function):
         sub = commands.add_parser(function.__name__, help=function.__doc__, description=function.__doc__)
@@ -199,11 +234,20 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("picture", nargs="?", default=PICTURE, help=f"path, address or catalogue name ({PICTURE})")
     takes_checkpoint(sub)
     sub = command(attention)
-    sub.add_argument("picture", help="path, address or catalogue name")
+    sub.add_argument("picture", nargs="+", help="path, address or catalogue name; one or several")
     sub.add_argument("--layer", type=positive, help="from 1 (the last)")
     sub.add_argument("--head", type=positive, help="from 1 (the mean over all heads)")
     sub.add_argument("--query", default="0", help="token from 0 = [class], or row,column of a patch from 0,0 ([class])")
     sub.add_argument("--top", type=positive, default=10, help="how many tokens to print (10)")
+    sub.add_argument("--json", action="store_true", help="print all weights of every picture as JSON")
+    takes_checkpoint(sub)
+    sub = command(maps)
+    sub.add_argument("folder", help="pictures, in it and in the folders below it")
+    sub.add_argument(
+        "--out", required=True, metavar="FILE", help="names, weights and y, a NumPy file that ends in .npz"
+    )
+    sub.add_argument("--query", default="0", help="token from 0 = [class], or row,column of a patch from 0,0 ([class])")
+    sub.add_argument("--batch", type=positive, default=16, help="pictures that are run at once (16)")
     takes_checkpoint(sub)
     sub = command(ledger)
     sub.add_argument("--picture", help="the picture of the two cats, by path (the one that fetch got)")
@@ -225,7 +269,11 @@ def main(arguments: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that cannot show × shows ?
-    parsed = parser().parse_args(arguments)
+    said = parser()
+    parsed = said.parse_args(arguments)
+    if not hasattr(parsed, "run"):
+        said.print_help()
+        return 0
     try:
         return parsed.run(parsed)
     except KeyboardInterrupt:
