@@ -13,6 +13,7 @@ _ROOMS = {
     "config": ("VARIANTS", "ViTConfig"),
     "studies.counting": ("count_parameters",),
     "library.checkpoints": ("Checkpoint", "CheckpointError", "load_checkpoint"),
+    "library.in_memory": ("from_transformers",),
     "library.reference": ("agree", "compare"),
     "model": ("run",),
     "studies.numpy_block": ("vit_encoder_block",),

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from vitbook.config import ViTConfig
+from vitbook.config import Preprocessing, ViTConfig
 from vitbook.library import names
 from vitbook.library.base import Checkpoint, eager, quiet
 from vitbook.library.diagnosis import refuse_other_names
@@ -42,12 +42,31 @@ def _load(folder: Path, name: str, source: str, allow_pickle: bool) -> Checkpoin
     refuse_other_families(raw)
     config = _config(raw)
     path, pickled = find_weights(folder, allow_pickle)
-    tensors = read_tensors(path, pickled)
+    return checkpoint_of(
+        raw,
+        read_tensors(path, pickled),
+        preprocessing_of(folder, raw, config),
+        name=name,
+        source=source,
+        licence=read_licence(folder),
+        library=lambda head: _witness(folder, raw, head, pickled),
+    )
+
+
+def checkpoint_of(
+    raw: dict, tensors: dict[str, Tensor], preprocessing: Preprocessing | None, *, library, **told: str
+) -> Checkpoint:
+    """A checkpoint of a config as transformers writes it and tensors under transformers' names, each checked against the other.
+
+    preprocessing: None where nobody says how pictures are prepared.  library: whether there is a head -> the witness.
+    told: name, source and licence.  Raises CheckpointError.
+    """
+    refuse_other_families(raw)
+    config = _config(raw)
     refuse_other_names(tensors)
     state, places, unused = _sort_out(tensors)
     K = _count_classes(state)
     _check(state, config, K, places)
-    preprocessing = preprocessing_of(folder, raw, config)
     labels = None if K is None else read_labels(raw, K)
     notes = [*_notes(raw, state, unused, labels), *([WITHOUT_A_FILE] if preprocessing is None else [])]
     del tensors  # so that `state` holds the only copy, which is emptied on the way
@@ -55,11 +74,9 @@ def _load(folder: Path, name: str, source: str, allow_pickle: bool) -> Checkpoin
         weights=_weights(state, config),
         preprocessing=preprocessing or defaults_for(config),
         labels=labels,
-        name=name,
-        source=source,
-        licence=read_licence(folder),
         notes=tuple(notes),
-        library=_witness(folder, raw, K is not None, pickled),
+        library=library(K is not None),
+        **told,
     )
 
 
