@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -40,12 +41,12 @@ def _load(folder: Path, name: str, source: str, allow_pickle: bool) -> Checkpoin
     _check_folder(folder)
     raw = read_json(folder / CONFIG)
     refuse_other_families(raw)
-    config = _config(raw)
+    _config(raw)  # before a file of some hundred MB is read
     path, pickled = find_weights(folder, allow_pickle)
     return checkpoint_of(
         raw,
         read_tensors(path, pickled),
-        preprocessing_of(folder, raw, config),
+        lambda config: preprocessing_of(folder, raw, config),
         name=name,
         source=source,
         licence=read_licence(folder),
@@ -54,11 +55,11 @@ def _load(folder: Path, name: str, source: str, allow_pickle: bool) -> Checkpoin
 
 
 def checkpoint_of(
-    raw: dict, tensors: dict[str, Tensor], preprocessing: Preprocessing | None, *, library, **told: str
+    raw: dict, tensors: dict[str, Tensor], read: Callable[[ViTConfig], Preprocessing | None], *, library, **told: str
 ) -> Checkpoint:
     """A checkpoint of a config as transformers writes it and tensors under transformers' names, each checked against the other.
 
-    preprocessing: None where nobody says how pictures are prepared.  library: whether there is a head -> the witness.
+    read: how pictures are prepared, None where nobody says.  library: whether there is a head -> the witness.
     told: name, source and licence.  Raises CheckpointError.
     """
     refuse_other_families(raw)
@@ -67,6 +68,7 @@ def checkpoint_of(
     state, places, unused = _sort_out(tensors)
     K = _count_classes(state)
     _check(state, config, K, places)
+    preprocessing = read(config)
     labels = None if K is None else read_labels(raw, K)
     notes = [*_notes(raw, state, unused, labels), *([WITHOUT_A_FILE] if preprocessing is None else [])]
     del tensors  # so that `state` holds the only copy, which is emptied on the way

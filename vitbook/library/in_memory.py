@@ -9,11 +9,12 @@ from typing import Any
 import torch
 from torch import nn
 
+from vitbook.config import Preprocessing, ViTConfig
 from vitbook.library.base import Checkpoint, eager, quiet
 from vitbook.library.errors import CheckpointError
 from vitbook.library.folder import checkpoint_of
 from vitbook.library.processor import read_preprocessing
-from vitbook.library.settings import refuse_other_families, vit_config
+from vitbook.library.settings import refuse_other_families
 from vitbook.wording import brief, one_line
 
 #: What wraps a model and holds it under this name: DataParallel and its kin, torch.compile.
@@ -40,7 +41,7 @@ def from_transformers(model: nn.Module, processor: Any = None) -> Checkpoint:
     return checkpoint_of(
         raw,
         tensors,
-        None if processor is None else _preprocessing(processor, raw),
+        lambda config: None if processor is None else _preprocessing(processor, config),
         name=one_line(str(getattr(model.config, "name_or_path", "") or type(model).__name__)),
         source=f"a {type(model).__name__} in memory",
         licence="not stated",
@@ -62,7 +63,7 @@ def _bare(model: Any) -> nn.Module:
     return model
 
 
-def _preprocessing(processor: Any, raw: dict):
+def _preprocessing(processor: Any, config: ViTConfig) -> Preprocessing:
     """What the processor would write into its file, read as that file is."""
     if not hasattr(processor, "to_json_string"):
         raise CheckpointError(
@@ -72,7 +73,7 @@ def _preprocessing(processor: Any, raw: dict):
     kind = str(said.get("image_processor_type") or type(processor).__name__)
     said["image_processor_type"] = kind.removesuffix("Pil").removesuffix("Fast")
     try:
-        return read_preprocessing(said, vit_config(raw))
+        return read_preprocessing(said, config)
     except ValueError as error:
         raise CheckpointError(f"the processor: {error}") from None
 
