@@ -47,7 +47,7 @@ def _caption(compared: bool, seen: bool) -> str:
     return (
         f"This build has the same model{' and picture' * seen}, so its numbers are compared with the printed ones."
         if compared
-        else "Another model and another picture, so other numbers: the table shows what the same code gives here."
+        else "Another model and another picture, so other numbers: the last column shows what the same code gives here."
         if seen
         else "Another model, so other learned numbers."
     )
