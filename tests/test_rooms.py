@@ -142,7 +142,8 @@ def test_public_surface():
     """Every public name loads, is documented, and the list is the one that readers were promised."""
     assert vitbook.__all__ == [
         "AttentionExplorer", "Checkpoint", "CheckpointError", "PICTURES", "PictureError", "Trace", "VARIANTS", "ViTConfig", "Weights",
-        "__version__", "agree", "check", "compare", "count_parameters", "from_transformers", "load_checkpoint", "load_picture", "preprocess",
+        "__version__", "agree", "check", "compare", "count_parameters", "from_transformers", "load_checkpoint",
+        "load_picture", "preprocess",
         "published", "read_ledger", "run", "vit_encoder_block",
     ]  # fmt: skip
     for name in vitbook.__all__:
