@@ -148,7 +148,7 @@ def test_the_sum_of_an_erratum_holds(entry):
 
 def test_most_errata_are_shown_by_an_equation():
     errata = [e for e in ENTRIES if e.erratum]
-    assert sum("=" in e.sum for e in errata) >= 9 and len(errata) == 11
+    assert sum("=" in e.sum for e in errata) >= 8 and len(errata) == 11
 
 
 def test_no_quantity_stands_twice():

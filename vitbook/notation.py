@@ -54,7 +54,12 @@ LETTERS: tuple[Letter, ...] = (
     ),
     Letter(r"\mathbf{z}_\ell", "z[l]", "the tokens after layer l; z_0 enters layer 1", "N+1, D", "Eq. 1, 3", "eq3"),
     Letter(
-        r"\mathbf{z}'_\ell", "z_prime[l-1]", "the tokens between attention and MLP in layer l (the list in code starts at 0)", "N+1, D", "Eq. 2", "eq2"
+        r"\mathbf{z}'_\ell",
+        "z_prime[l-1]",
+        "the tokens between attention and MLP in layer l (the list in code starts at 0)",
+        "N+1, D",
+        "Eq. 2",
+        "eq2",
     ),
     Letter(
         r"\mathbf{q}, \mathbf{k}, \mathbf{v}",
