@@ -38,6 +38,7 @@ def read_book(root: Path) -> tuple[Chapter, ...]:
 def needs_of(text: str) -> tuple[str, ...] | None:
     """The chapters that the first sentence of **You need** links to; what follows may help and is not needed.
 
+    A page of tasks may name its chapters above each group instead, in a paragraph that begins with "Read first:".
     None for a page without a contract.
     """
     page = read(text)
@@ -47,7 +48,11 @@ def needs_of(text: str) -> tuple[str, ...] | None:
     for line in page.find("paragraph", within=contract):
         if line.text.startswith("**You need**"):
             _, end = page.first_sentence(line)
-            return tuple(link.chapter for link in page.find("link", within=line) if link.start < end and link.chapter)
+            links = [link for link in page.find("link", within=line) if link.start < end]
+            if not links:
+                above = [p for p in page.find("paragraph") if p.text.startswith("Read first:")]
+                links = [link for paragraph in above for link in page.find("link", within=paragraph)]
+            return tuple(dict.fromkeys(link.chapter for link in links if link.chapter))
     return ()
 
 

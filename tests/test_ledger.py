@@ -148,7 +148,7 @@ def test_the_sum_of_an_erratum_holds(entry):
 
 def test_most_errata_are_shown_by_an_equation():
     errata = [e for e in ENTRIES if e.erratum]
-    assert sum("=" in e.sum for e in errata) >= 9 and len(errata) == 12
+    assert sum("=" in e.sum for e in errata) >= 8 and len(errata) == 11
 
 
 def test_no_quantity_stands_twice():
@@ -350,19 +350,18 @@ def test_the_embedded_checkpoint_is_run_but_not_judged():
 
 @pytest.mark.parametrize("entry", [e for e in ENTRIES if e.needs == "nothing"], **names)
 def test_a_changed_digit_is_seen(entry, bare):
-    """Every printed number, two units further in its last digit (or a bound a thousand times lower), no longer agrees."""
+    """Every printed number, two units further in its last digit (or an upper limit a thousand times lower), differs."""
     measured = bare[entry.name].measured
     field = "correct" if entry.erratum or entry.kind == "claim" else "tokens"
     for i, token in enumerate(getattr(entry, field)):
         if entry.kind == "bound":
-            changed = dataclasses.replace(token, value=token.value / 1000) if measured[i] > 1e-12 else None
+            changed = dataclasses.replace(token, value=token.value / 1000)
         elif token.value is None:
             changed = Token(token.text + "?")
         else:
             changed = dataclasses.replace(token, value=token.value + 2 * token.unit)
-        if changed:
-            tokens = tuple(changed if j == i else t for j, t in enumerate(getattr(entry, field)))
-            assert judge(measured, dataclasses.replace(entry, **{field: tokens})) == DIFFERS
+        tokens = tuple(changed if j == i else t for j, t in enumerate(getattr(entry, field)))
+        assert judge(measured, dataclasses.replace(entry, **{field: tokens})) == DIFFERS
 
 
 def test_an_erratum_that_is_none_differs():
@@ -409,7 +408,7 @@ def test_a_ledger_reads_well(bare):
     row = bare["step7.b16.total"]
     assert (row.text, row.verdict) == ("86,567,656", AGREES)
     assert {len(line) for line in bare.table()} == {9}
-    assert len(bare.where(verdict=ERRATUM, document="exercise")) == 6
+    assert len(bare.where(verdict=ERRATUM, document="exercise")) == 5
     with pytest.raises(KeyError, match="no row 'step8'"):
         bare["step8"]
     with pytest.raises(ValueError, match="not by colour"):

@@ -60,6 +60,7 @@ def test_known_needs_are_read():
     assert needs["eq1"] == ("patches", "class_token", "positions")
     assert needs["positions"] == ("patches", "class_token"), "what only helps, in a second sentence, is no need"
     assert needs["appendix_a"] == () and needs["figure1"] == ()
+    assert {"patches", "eq3", "positions", "all_layers"} <= set(needs["exercises"]), "named above its groups of tasks"
 
 
 @pytest.mark.parametrize(
@@ -240,7 +241,7 @@ def test_the_references_say_what_each_work_is_here_for():
 
 def test_the_map_has_a_way_for_each_kind_of_reader():
     ways = PAGES["book/map"].partition("## Which way is yours?")[2]
-    for reader in ("You know CNNs", "You know BERT", "You want code", "You have an hour"):
+    for reader in ("You know CNNs", "You know BERT", "You want code", "You have little time"):
         steps = re.findall(r"^\d\. .*$", ways.partition(f"**{reader}")[2].partition("\n**")[0], re.M)
         assert 3 <= len(steps) <= 5 and all(re.search(r"\]\(\w+\.md\)", step) and ": " in step for step in steps)
 

@@ -103,6 +103,8 @@ def test_the_search_finds_what_is_meant(site, serve, visit, question, first):
     page.wait_for_selector("#search-results li p.context")
     found = [link.get_attribute("href").partition("?")[0] for link in page.locator("#search-results li > a").all()]
     assert first in found[:2]
+    names = [link.inner_text() for link in page.locator("#search-results li > a").all()]
+    assert all(name.startswith("Glossary > ") for name, place in zip(names, found, strict=True) if "#term-" in place)
 
 
 def test_excerpts_are_words_of_the_article(site, serve, visit):

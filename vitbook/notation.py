@@ -54,7 +54,12 @@ LETTERS: tuple[Letter, ...] = (
     ),
     Letter(r"\mathbf{z}_\ell", "z[l]", "the tokens after layer l; z_0 enters layer 1", "N+1, D", "Eq. 1, 3", "eq3"),
     Letter(
-        r"\mathbf{z}'_\ell", "z_prime[l-1]", "the tokens between attention and MLP in layer l", "N+1, D", "Eq. 2", "eq2"
+        r"\mathbf{z}'_\ell",
+        "z_prime[l-1]",
+        "the tokens between attention and MLP in layer l (the list in code starts at 0)",
+        "N+1, D",
+        "Eq. 2",
+        "eq2",
     ),
     Letter(
         r"\mathbf{q}, \mathbf{k}, \mathbf{v}",
@@ -67,7 +72,7 @@ LETTERS: tuple[Letter, ...] = (
     Letter(
         r"\mathbf{U}_{qkv}",
         "U_q, U_k, U_v",
-        "makes q, k, v from a token; one matrix a head",
+        "makes q, k, v from a token; one matrix a head, in code cut in three",
         "D, 3D_h",
         "Eq. 5",
         "appendix_a",

@@ -97,10 +97,15 @@
   }
 
   // Of two pages with the same words the one that has them in its title comes first; "eq 2" is found in "Equation 2".
-  // Sphinx takes this object in the place of its own, of which the other weights are.
+  // Sphinx takes this object in the place of its own, of which the other weights are.  What is found in the glossary gets its name.
+  const entryAt = (anchor) => // a term without letters at its beginning, "[class] token", has a number for its id
+    Object.entries(Search._index.indexentries).find(([, places]) => places.some(([, id]) => `#${id}` === anchor))?.[0];
   const wordsOf = (text) => text.toLowerCase().split(/[^a-z0-9]+/).filter(Boolean);
   window.Scorer = {
-    score([, title, , , score]) {
+    score(result) {
+      const [, title, anchor, , score] = result;
+      const id = /^#(?:term|letter)-(.+)/.exec(anchor ?? "")?.[1];
+      if (id) result[1] = `${title} > ${/^\d+$/.test(id) ? entryAt(anchor) : id.replaceAll("-", " ")}`;
       const asked = wordsOf(new URLSearchParams(location.search).get("q") || "");
       const titled = wordsOf(title);
       return score + (asked.every((word) => titled.some((other) => other.startsWith(word))) ? 20 : 0);

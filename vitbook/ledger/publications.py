@@ -22,7 +22,7 @@ FILE = Path(__file__).with_name("published.toml")
 #: Units of the last printed digit that a number computed here may be away: half of one for the rounding in print, and a
 #: twentieth for float32, whose last bits differ from machine to machine.
 UNITS = 0.55
-#: How many times larger than printed a row of rounding noise may be: its order of magnitude is all that can be compared.
+#: How many times larger than printed a row of rounding noise may be: the printed number is an upper limit, and no more.
 NOISE = 10
 KINDS = ("digits", "bound", "claim")
 

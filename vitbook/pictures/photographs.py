@@ -24,8 +24,8 @@ CATS = Picture(
     size=173_131,
     sha256="dea9e7ef97386345f7cff32f9055da4982da5471c48d575146c796ab4563b04e",
     source="http://images.cocodataset.org/val2017/000000039769.jpg",
-    author="a Flickr user whom COCO's files don't name",
-    licence="one of the Flickr licences that COCO lists, which one was not looked up: for your own use, not shipped",
+    author="an unnamed Flickr user (photograph 39769 of the data set COCO)",
+    licence="licence not looked up, so it is no part of this book",
     edits="none by us",
     unverified="author and licence; size and hash agree in several public repositories, our own copy was not downloaded",
 )
@@ -106,7 +106,7 @@ PICTURES = Catalogue(
         source="https://www.flickr.com/photos/spacexphotos/16511594820/in/photostream/",
         author="SpaceX",
         licence="public domain (released by SpaceX)",
-        edits=f"{_NONE_BY_US}; its colour profile, Adobe RGB, is not applied here either",
+        edits=f"{_NONE_BY_US}; its colour profile, Adobe RGB, is not applied",
         unverified=_DOCSTRING,
     ),
     Picture(

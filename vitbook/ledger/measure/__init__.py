@@ -72,7 +72,7 @@ NAMES: dict[str, Any] = {
     "relu": torch.relu,
     "layer_norm": encoder.layer_norm,
     **{n: getattr(numerics, n) for n in ("best_coefficient", "decay_of_the_difference", "other_coefficient")},
-    **{n: getattr(numerics, n) for n in ("installed", "prepared", "tanh_decimals", "tanh_error")},
+    **{n: getattr(numerics, n) for n in ("installed", "permutation_noise", "prepared", "tanh_decimals", "tanh_error")},
     # Python
     **{f.__name__: f for f in (all, enumerate, len, max, range, round, slice, sum, zip)},
 }

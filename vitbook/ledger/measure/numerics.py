@@ -15,6 +15,7 @@ from vitbook.config import VARIANTS
 from vitbook.encoder import gelu, gelu_tanh
 from vitbook.ledger.measure.here import PREPROCESSING
 from vitbook.pixels import prepare
+from vitbook.studies import pencil
 from vitbook.studies.numpy_block import CUBIC
 
 
@@ -59,6 +60,18 @@ def decay_of_the_difference(epochs: float, rate: float, decay: float, dropout: f
     rising = np.arange(1, warm_up + 1) / warm_up
     falling = np.linspace(1, 0, steps - warm_up)
     return float(np.exp(np.log1p(-rate * decay * np.concatenate([rising, falling])).sum()))
+
+
+def permutation_noise() -> float:
+    """What float32 leaves of the difference that is 0 on paper: the four tokens shuffled before attention, or after it."""
+
+    def msa(z):
+        heads = [(z @ U.to(z)).chunk(3, dim=1) for U in map(torch.tensor, pencil.U_QKV)]
+        read = [(q @ k.T / math.sqrt(q.shape[1])).softmax(-1) @ v for q, k, v in heads]
+        return torch.cat(read, dim=1) @ torch.tensor(pencil.U_MSA).to(z)
+
+    z, order = torch.tensor(pencil.Z, dtype=torch.float32), list(pencil.ORDER)
+    return (msa(z[order]) - msa(z)[order]).abs().max().item()
 
 
 def prepared(level: int) -> float:

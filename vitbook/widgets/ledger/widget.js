@@ -30,6 +30,7 @@
       }
       group.hidden = here === 0;
       if (narrowed) group.open = here > 0;
+      group.querySelector(".tallies").style.visibility = narrowed ? "hidden" : ""; // they count all rows of the group
       shown += here;
     }
     root.querySelector(".none").hidden = shown > 0;

@@ -123,7 +123,7 @@ class LedgerTable:
         published = _samp(entry.tokens, [t.text for t in entry.tokens], entry.lines, "wrong" if entry.erratum else "")
         measured = _samp(entry.correct or entry.tokens, row.texts, entry.lines)
         cells = [
-            published + ("<small>an order of magnitude</small>" if entry.kind == "bound" else ""),
+            published + ("<small>an upper limit</small>" if entry.kind == "bound" else ""),
             measured if row.judged else '<span class="absent">not checked</span>',
             *([self._recorded(row)] if self.record else []),
             f'<span class="sign {name}" aria-hidden="true">{mark}</span> {escape(row.verdict)}',
