@@ -52,6 +52,15 @@ def test_the_contract(page):
         assert sum(line.startswith(promise) for line in promises) == 1
 
 
+@pytest.mark.parametrize("page", [page for page in CHAPTERS if page not in ("book/how_to_read", "book/exercises")])
+def test_a_question_is_answered_in_the_page(page):
+    """One, after what is to be kept and before what is to be computed; the exercises are questions themselves."""
+    boxes = {name: box for box in READ[page].find("directive") for name in box.classes}
+    asked = [cell for cell in READ[page].cells if "import ask\n" in cell.text]
+    assert len(asked) == 1 and "remove-input" in asked[0].tags
+    assert boxes["vb-takeaways"].start < asked[0].start < boxes["vb-exercise"].start
+
+
 def next_of(page: str) -> list:
     """The line that leads to the next chapter."""
     return [line for line in READ[page].find("paragraph") if line.text.startswith("**Next:**")]
