@@ -26,6 +26,7 @@ from vitbook.exercises.comparing import difference, parts_of, plain, same
 from vitbook.exercises.grading import grade, in_single, try_all
 from vitbook.exercises.naming import quiet
 from vitbook.exercises.record import WIDTH, executed, mistake
+from vitbook.exercises.telling import sentence
 
 BY_NAME = {exercise.name: exercise for exercise in EXERCISES}
 KNOWN = [pytest.param(e, m, id=f"{e.name}: {m.name}") for e in EXERCISES for m in e.mistakes]
@@ -503,6 +504,49 @@ def test_a_report_is_what_an_autograder_asks_for(passes):
     done = subprocess.run([sys.executable, "-c", cell.format(passes)], capture_output=True, text=True)
     assert done.returncode == (0 if passes else 1)
     assert passes or "AssertionError: ✗ softmax: not yet: wrong numbers" in done.stderr
+
+
+#: What a count leaves out, which numbers a layer and outside -> the name, and causes that the report must list.
+SHORT = {
+    "one bias in each layer": (lambda D, L, M: L * D, "L D numbers short", ["U_q", "U_msa", "second matrix", "beta"]),
+    "betas of the layers": (lambda D, L, M: 2 * L * D, "2 L D numbers short", ["one LayerNorm", "betas"]),
+    "biases of q, k and v": (lambda D, L, M: 3 * L * D, "3 L D numbers short", ["U_q, U_k and U_v"]),
+    "LayerNorms of the layers": (lambda D, L, M: 4 * L * D, "4 L D numbers short", ["biases", "both LayerNorms"]),
+    "first bias of the MLP": (lambda D, L, M: L * M, "L M numbers short", ["first matrix"]),
+    "biases of the MLP": (lambda D, L, M: L * (M + D), "L M and L D numbers short", ["such as both biases"]),
+    "beta of the last norm": (lambda D, L, M: D, "D numbers short", ["beta of Eq. 4", "x_class", "bias of E"]),
+    "the last norm": (lambda D, L, M: 2 * D, "2 D numbers short", ["LayerNorm of Eq. 4", "x_class"]),
+    "all betas": (lambda D, L, M: (2 * L + 1) * D, "2 L D and D numbers short", ["beta of every LayerNorm"]),
+    "all LayerNorms": (lambda D, L, M: (4 * L + 2) * D, "4 L D and 2 D numbers short", ["all LayerNorms"]),
+    "five vectors a layer": (lambda D, L, M: 5 * L * D, None, ["wrong numbers"]),
+}
+
+
+@pytest.mark.parametrize("what", SHORT)
+def test_a_count_names_what_is_short_and_its_causes(what):
+    """A sum cannot tell which vector is missing, nor one mistake from two others: all that fit are said, and no pair."""
+    missing, name, words = SHORT[what]
+    count = BY_NAME["count_parameters"].function
+    report = check.count_parameters(lambda H, W, P, C, D, L, M, K: count(H, W, P, C, D, L, M, K) - missing(D, L, M))
+    assert not report and report.mistake == name, report
+    assert all(word in repr(report) for word in words), report
+
+
+@pytest.mark.parametrize(
+    ("first", "name"), [("ln_2", "MLP first"), ("ln_1", "MLP first, behind ln_1")], ids=["own norms", "norms in order"]
+)
+def test_exchanged_halves_are_one_mistake(first, name):
+    def encoder_layer(z, ln_1, msa, ln_2, mlp):
+        a, b = (ln_2, ln_1) if first == "ln_2" else (ln_1, ln_2)
+        z = z + mlp(a(z))
+        return z + msa(b(z))
+
+    assert check.encoder_layer(encoder_layer).mistake == name
+
+
+def test_sentences_keep_names_as_they_are_written():
+    assert sentence("ln_1 belongs there") == "ln_1 belongs there." and sentence("the norm.") == "The norm."
+    assert sentence("yours has (6, 2)") == "Yours has (6, 2)."
 
 
 def test_an_unknown_mistake_gets_no_name():

@@ -138,6 +138,10 @@ NAMED = {
         "all matrices transposed",
     ),
     "Wq for the keys too": ([("n @ Wk", "n @ Wq")], "Wq used twice"),
+    "only 4 D hidden numbers": (
+        [("@ W1) @ W2", "@ W1[:, : 4 * x.shape[2]]) @ W2[: 4 * x.shape[2]]")],
+        "4 D hidden numbers",
+    ),
     "only D hidden numbers": ([("@ W1) @ W2", "@ W1[:, : x.shape[2]]) @ W2[: x.shape[2]]")], "wrong mlp ratio"),
     "MLP first": (
         [
@@ -245,6 +249,27 @@ LOCATED = {
         ["attention half is wrong", "MLP half is wrong"],
     ),
     "half of each sum": ([(f"y = {ATTEND}", f"y = ({ATTEND}) / 2")], ["must return x itself", "what each half adds"]),
+    # what case 1 does not show: its M is below 3 D
+    "only 3 D hidden numbers": (
+        [("@ W1) @ W2", "@ W1[:, : 3 * x.shape[2]]) @ W2[: 3 * x.shape[2]]")],
+        ["Your attention half is right", "W1 and W2 (all M columns)"],
+    ),
+    "scores cut at 50": (
+        [("        e = np.exp(", "        s = np.clip(s, -50, 50)\n        e = np.exp(")],
+        ["Your MLP half is right", "first in the scores or the softmax"],
+    ),
+    "pictures that read each other": (
+        [
+            ("    B, N, D = n.shape\n", "    n = n.reshape(1, -1, n.shape[2])\n    B, N, D = n.shape\n"),
+            ("np.concatenate(out, -1) @ Wo", "np.concatenate(out, -1).reshape(-1, D) @ Wo"),
+            (ATTEND, f"x + ({ATTEND[4:]}).reshape(x.shape)"),
+        ],
+        ["For one picture at a time it is right, for several together it is not"],
+    ),
+    "the first picture for all": (
+        [(f"y = {ATTEND}", f"x = np.stack([x[0]] * len(x))\n    y = {ATTEND}")],
+        ["For one picture at a time it is right, for several together it is not"],
+    ),
     "an MLP that reads both": ([("norm(y)", "norm((x + y) / 2)")], ["Each half is right on its own"]),
 }
 
@@ -271,3 +296,6 @@ def test_located(what):
     edits, words = LOCATED[what]
     report = check.vit_encoder_block(wrong(edits))
     assert not report and all(each in repr(report) for each in words), report
+    assert ("LayerNorm's eps" in repr(report)) == any("LayerNorm's eps" in each for each in words), (
+        "eps is named where it is at fault"
+    )

@@ -107,7 +107,7 @@ figures.captioned(
     drawn, "The tasks, in the order of the book. The minutes are a guess, for someone who has read the chapter of the task."
 )
 glue(
-    count=len(tasks), hours=(sum(task.minutes for task in tasks) / 60, ".0f"),
+    count=len(tasks), hours=(np.ceil(sum(task.minutes for task in tasks) / 30) / 2, "g"),
     known=len({each.name for task in tasks for each in task.mistakes}),
 )
 ```
@@ -124,20 +124,23 @@ All tasks together may take {glue:text}`hours` hours; each can be done alone.
 
 ```{admonition} Where to work
 :class: tip
-This page shows every task with hints and one solution, all folded.
-To work on the tasks, open this chapter in JupyterLab (`make lab`).
+Here you can read every task, with hints and a solution, folded.
+To work, you need a computer with the book's folder ([how to get it](how_to_read.md)): type `make lab` there and open this chapter.
 Write your lines into the function of a task, and run the cell below it.
 ```
 
 ## What a check tells you
 
 There is a check for every task: `vitbook.check.softmax`, `vitbook.check.msa` and so on.
-It runs your function on several inputs, with unusual sizes and very large numbers among them.
+It runs your function on several inputs, often with unusual sizes or very large numbers.
 Then it compares your results with those of a solution.
 
-**It names a mistake** that it knows. It knows {glue:text}`known` of them, and it tries two at once as well.
+**It names a mistake** that it knows. It knows {glue:text}`known` of them, and in most tasks it tries two at once.
 
 ```{code-cell} ipython3
+import numpy as np
+import vitbook
+
 def my_softmax(scores):
     powers = np.exp(scores - scores.max(axis=-2, keepdims=True))
     return powers / powers.sum(axis=-2, keepdims=True)
@@ -146,8 +149,8 @@ def my_softmax(scores):
 vitbook.check.softmax(my_softmax)
 ```
 
-**It says where to look**, when it does not know the mistake.
-Here is an encoder block with another function in the place of GELU:
+**It says where to look**: in the whole block and the whole model, also when it does not know the mistake.
+Here is a block with another function in the place of GELU:
 
 ```{code-cell} ipython3
 from vitbook.studies import numpy_block as ours
@@ -210,7 +213,7 @@ vitbook.check.vit.on(vit, x.double().numpy(), w)
 ```
 
 Why stage by stage? A mistake spreads: the stages after it are wrong as well.
-So the first stage that differs says where the mistake is.
+So the first stage that differs says where to look first.
 We make two mistakes on purpose, and compare each stage with the right one.
 
 ```{code-cell} ipython3
@@ -270,7 +273,7 @@ Our solution in NumPy differs by rounding alone: it computes in float64, and the
 With {math}`\\mathbf{U}_{msa}` transposed in layer {glue:text}`middle`, all stages before that layer's `z_prime` are right.
 Without positions, the first difference is in `z_0`.
 
-One mistake cannot be seen at all: forget `b_k`, and nothing changes but rounding.
+Some mistakes cannot be seen: forget `b_k`, and nothing changes but rounding.
 The bias of the keys adds the same number to all scores of a query, and softmax takes it off again.
 '''
 
@@ -306,9 +309,9 @@ assert report, report
 
 ```{admonition} Takeaways
 :class: vb-takeaways
-- A function is right when it is right on odd sizes and very large numbers. Square inputs hide transposed axes.
+- Test on odd sizes and very large numbers: square inputs hide transposed axes.
 - Zeros in the right place switch off a part of a model. So a mistake can be found from outside.
-- Compare stage by stage. The first stage that differs says where the mistake is.
+- Compare stage by stage. The first stage that differs says where to look first.
 ```
 
 This was the last chapter. [The encoder block](encoder_block.md) shows what such mistakes do to a trained model.
@@ -326,10 +329,14 @@ def chapter() -> str:
 
 
 def section(exercise: Exercise) -> str:
-    """One exercise: the task, a cell to begin with, a cell that checks, hints one inside the other, a solution."""
+    """One exercise: the task, a cell to begin with, a cell that checks, hints one inside the other, a solution.
+
+    A page shows the first "still open" alone; in JupyterLab the tag hides nothing.
+    """
     time = f"*{exercise.difficulty.capitalize()}, about {exercise.minutes} minutes.*"
     body = f"\n### {TITLES[exercise.name]}\n\n{time}\n\n{marked(exercise.statement)}\n\n"
-    body += cell(exercise.starter) + cell(f"vitbook.check.{exercise.name}({exercise.name})\n")
+    check = f"vitbook.check.{exercise.name}({exercise.name})\n"
+    body += cell(exercise.starter) + cell(check if exercise is EXERCISES[0] else ":tags: [remove-output]\n\n" + check)
     for number, hint in enumerate(exercise.hints, start=1):
         body += f"<details>\n<summary>Hint {number} of {len(exercise.hints)}</summary>\n\n{marked(hint)}\n\n"
     body += "</details>\n" * len(exercise.hints)

@@ -97,7 +97,18 @@ def encoder_layer(z, ln_1, msa, ln_2, mlp):
             "norm forgotten", "both parts work on normalised numbers.", ("ln_1(z)", "z"), ("ln_2(z_prime)", "z_prime")
         ),
         mistake("side by side", "both halves read z; the MLP must read what Eq. 2 made.", ("ln_2(z_prime)", "ln_2(z)")),
-        mistake("MLP first", "attention comes first, then the MLP.", ("msa(", "mlp("), ("return mlp(", "return msa(")),
+        mistake(
+            "MLP first",
+            "attention comes first, then the MLP.",
+            ("msa(ln_1(z))", "mlp(ln_2(z))"),
+            ("mlp(ln_2(z_prime))", "msa(ln_1(z_prime))"),
+        ),
+        mistake(
+            "MLP first, behind ln_1",
+            "attention comes first, behind ln_1; then the MLP, behind ln_2.",
+            ("msa(", "mlp("),
+            ("return mlp(", "return msa("),
+        ),
     ),
 )
 
@@ -225,6 +236,11 @@ WIRING = (
         "wrong mlp ratio",
         "only D of the M hidden numbers were used; the hidden width is W1.shape[1].",
         ("norm(x_prime) @ W1) @ W2", "norm(x_prime) @ W1[:, : x.shape[2]]) @ W2[: x.shape[2]]"),
+    ),
+    mistake(
+        "4 D hidden numbers",
+        "the MLP is as wide as W1 has columns; 4 D is only the usual choice.",
+        ("norm(x_prime) @ W1) @ W2", "norm(x_prime) @ W1[:, : 4 * x.shape[2]]) @ W2[: 4 * x.shape[2]]"),
     ),
 )
 HEADS = (

@@ -111,8 +111,8 @@ VIT = Exercise(
     statement="Write Eq. 1 to 4, from a picture to y, with all biases of a checkpoint. Return what each step leaves, by its"
     " name. First come x_p and `z_0`, then z_prime_1 and z_1 of layer 1, and so on for every layer. The last is y.",
     shapes="x (C, H, W), w the weights -> a dict of arrays: x_p (N, P P C), y (D,), all others (N + 1, D).\n"
-    "w holds P, heads, eps, gelu (a function), E (P P C, D), b_E (D,), x_class (1, D), E_pos (N + 1, D), gamma, beta (D,) and"
-    " layers.\n"
+    "w holds, as w.P and so on, P, heads, eps, gelu (a function), E (P P C, D), b_E (D,), x_class (1, D),"
+    " E_pos (N + 1, D), gamma, beta (D,) and layers.\n"
     "Each of w.layers holds gamma_1, beta_1, U_q, b_q, U_k, b_k, U_v, b_v, U_msa, b_msa, gamma_2, beta_2, W_1, b_1, W_2, b_2.",
     hints=(
         "Most of it stands in your functions for cut_patches, embed, layer_norm, softmax and msa. The biases are new.",

@@ -57,30 +57,48 @@ def count_parameters(H, W, P, C, D, L, M, K):
             ("D * K + K", "D * K"),
         ),
         mistake(
-            "biases of attention forgotten",
-            "U_q, U_k, U_v and U_msa have a bias of D numbers each.",
-            ("4 * D * D + 4 * D", "4 * D * D"),
-        ),
-        mistake(
-            "bias of U_msa forgotten",
-            "the matrix after the heads has a bias too.",
+            "L D numbers short",
+            "in each layer one vector of D is missing: the bias of U_q, U_k, U_v, U_msa or of the MLP's second matrix, or a"
+            " gamma or beta of one LayerNorm.",
             ("4 * D * D + 4 * D", "4 * D * D + 3 * D"),
         ),
         mistake(
-            "biases of the MLP forgotten",
-            "both MLP matrices have a bias, of M and of D numbers.",
+            "2 L D numbers short",
+            "in each layer two vectors of D are missing, such as one LayerNorm, the betas of both, or two biases.",
+            ("4 * D  # gamma and beta, twice", "2 * D"),
+        ),
+        mistake(
+            "3 L D numbers short",
+            "in each layer three vectors of D are missing, such as the biases of U_q, U_k and U_v.",
+            ("4 * D * D + 4 * D", "4 * D * D + D"),
+        ),
+        mistake(
+            "4 L D numbers short",
+            "in each layer four vectors of D are missing, such as all biases of attention, or both LayerNorms.",
+            ("4 * D * D + 4 * D", "4 * D * D"),
+        ),
+        mistake(
+            "L M numbers short",
+            "in each layer the bias of the MLP's first matrix is missing; it has M numbers.",
+            ("D * M + M + M * D + D", "D * M + M * D + D"),
+        ),
+        mistake(
+            "L M and L D numbers short",
+            "in each layer a vector of M and one of D are missing, such as both biases of the MLP.",
             ("D * M + M + M * D + D", "D * M + M * D"),
         ),
         mistake("bias of the head forgotten", "the head has one bias a class.", ("D * K + K", "D * K")),
         mistake("head forgotten", "the head of D K + K numbers is asked for as well.", ("D * K + K", "0")),
         mistake(
             "D numbers short",
-            "one vector of D is missing: the bias of E, x_class, or the position of [class].",
+            "one vector of D is missing outside the layers: the bias of E, x_class, the position of [class], or the gamma or"
+            " beta of Eq. 4.",
             ("(N + 1) * D", "N * D"),
         ),
         mistake(
             "2 D numbers short",
-            "two vectors of D are missing: the LayerNorm of Eq. 4, or x_class together with its position.",
+            "two vectors of D are missing outside the layers, such as the LayerNorm of Eq. 4, or x_class together with its"
+            " position.",
             ("2 * D  # gamma and beta of", "0  # gamma and beta of"),
         ),
         mistake("positions forgotten", "the position table holds (N + 1) D numbers.", (" + (N + 1) * D", "")),
@@ -90,20 +108,24 @@ def count_parameters(H, W, P, C, D, L, M, K):
             ("D * M + M + M * D + D", "8 * D * D + 5 * D"),
         ),
         mistake(
-            "U_msa forgotten",
-            "attention has four matrices: q, k, v and the one after the heads.",
+            "a matrix of attention forgotten",
+            "attention has four matrices with a bias each: q, k, v and the one after the heads.",
             ("4 * D * D + 4 * D", "3 * D * D + 3 * D"),
         ),
         mistake(
-            "one LayerNorm a layer",
-            "each layer has two LayerNorms with gamma and beta each.",
-            ("4 * D  # gamma and beta, twice", "2 * D"),
-        ),
-        mistake(
-            "beta forgotten",
-            "each LayerNorm has gamma and beta.",
+            "2 L D and D numbers short",
+            "two vectors of D are missing in each layer, and one outside, such as the beta of every LayerNorm.",
             ("4 * D  # gamma and beta, twice", "2 * D"),
             ("2 * D  # gamma and beta of", "D  # gamma and beta of"),
+        ),
+        mistake(
+            "4 L D and 2 D numbers short",
+            "four vectors of D are missing in each layer, and two outside, such as all LayerNorms.",
+            ("4 * D  # gamma and beta, twice", "0"),
+            ("2 * D  # gamma and beta of", "0  # gamma and beta of"),
+        ),
+        mistake(
+            "one layer counted", "there are L layers, each with numbers of its own.", ("L * (attention", "(attention")
         ),
         mistake("channels forgotten", "a patch holds P P C numbers.", ("P * P * C * D", "P * P * D")),
         mistake(
@@ -113,6 +135,7 @@ def count_parameters(H, W, P, C, D, L, M, K):
             "pixels for patches", "positions are counted per patch, not per pixel.", ("(H // P) * (W // P)", "H * W")
         ),
     ),
+    pairs=False,
 )
 
 EXERCISES = (COUNT_PARAMETERS,)

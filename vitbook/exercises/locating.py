@@ -7,7 +7,7 @@ inputs are chosen with which one step after the other cannot go wrong; the first
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from vitbook.exercises.naming import Trial, known_mistakes
 from vitbook.exercises.record import Case, Exercise, Mistake
 
 Attempt = Callable[[list[Case]], list[Trial]]
+NAMES = ("Wq", "Wk", "Wv", "Wo", "W1", "W2")
+OFF = {"attention": ("W1", "W2"), "MLP": ("Wv", "Wo")}  # a half -> what is zero when it alone is left
+PICTURES = "For one picture at a time it is right, for several together it is not: each picture must be read alone."
 SUMS = (
     "With Wv, Wo, W1 and W2 all zero both parts bring nothing, and the block must return x itself. Yours does not."
     " Look at what each half adds, and for a LayerNorm that stands outside the parts."
@@ -27,27 +30,19 @@ TOGETHER = (
 
 def locate(exercise: Exercise, attempt: Attempt) -> tuple[str, ...]:
     """What to say of a block that is wrong in an unknown way; ``attempt(cases)`` runs it."""
-    r = np.random.default_rng(1)
-    D, M, heads = 6, 17, 3
-    weights = {n: r.standard_normal((D, D)) / np.sqrt(D) for n in ("Wq", "Wk", "Wv", "Wo")}
-    weights |= {"W1": r.standard_normal((D, M)) / np.sqrt(D), "W2": r.standard_normal((M, D)) / np.sqrt(M)}
-    x = r.standard_normal((2, 5, D)) + 0.5
+    cases = exercise.draw()
 
-    def right(x: np.ndarray, heads: int = heads, **changed: np.ndarray) -> bool:
-        case = Case("a part alone", (x, heads, *(weights | changed).values()))
-        return attempt([case])[0].failure is None
+    def right(*tried: Case) -> bool:
+        return not any(trial.failure for trial in attempt(list(tried)))
 
-    zero = {name: 0 * W for name, W in weights.items()}
-    off = {
-        "attention": {n: zero[n] for n in ("W1", "W2")},
-        "MLP": {n: zero[n] for n in ("Wv", "Wo")},
-    }  # leaves that half
-    tried = {half: attempt([alone(case, off[half]) for case in exercise.draw()]) for half in off}
-    wrong = [half for half in off if any(trial.failure for trial in tried[half])]
+    if right(*(one for case in cases for one in one_by_one(case))):
+        return (PICTURES,)
+    tried = {half: attempt([without(case, *off) for case in cases]) for half, off in OFF.items()}
+    wrong = [half for half in OFF if any(trial.failure for trial in tried[half])]
     named = {half: known_mistakes(exercise, tried[half]) for half in wrong}
     if not wrong:
         return (TOGETHER,)
-    if not any(named.values()) and not right(x, **off["attention"], **off["MLP"]):
+    if not any(named.values()) and not right(*(without(case, "Wv", "Wo", "W1", "W2") for case in cases)):
         return (SUMS,)
     if len(wrong) == 2 and named["attention"] == named["MLP"] != ():
         return ("Both halves, each tried alone, show the same. " + told(named["MLP"]),)
@@ -58,7 +53,9 @@ def locate(exercise: Exercise, attempt: Attempt) -> tuple[str, ...]:
         elif named[half]:
             words.append(f"Your {half} half is wrong. " + told(named[half]))
         else:
-            words.append(f"Your {half} half is wrong. " + place(partial(right, **off[half]), x, weights))
+            failed = next(trial.case for trial in tried[half] if trial.failure)
+            alone = next((one for one in one_by_one(failed) if not right(one)), None)
+            words.append(f"Your {half} half is wrong. " + (PICTURES if alone is None else place(Probe(right, alone))))
     return tuple(words)
 
 
@@ -66,21 +63,49 @@ def told(known: tuple[Mistake, ...]) -> str:
     return " ".join(f"{each.name[:1].upper()}{each.name[1:]}: {each.explanation}" for each in known)
 
 
-def alone(case: Case, off: dict[str, np.ndarray]) -> Case:
-    """The case with one of its matrices full of zeros."""
+def without(case: Case, *off: str) -> Case:
+    """The case with some of its matrices full of zeros."""
     x, heads, *weights = case.arguments
-    names = ("Wq", "Wk", "Wv", "Wo", "W1", "W2")
-    return Case(case.label, (x, heads, *(0 * w if n in off else w for n, w in zip(names, weights, strict=True))))
+    return Case(case.label, (x, heads, *(0 * W if n in off else W for n, W in zip(NAMES, weights, strict=True))))
 
 
-def norm_words(right: Callable[..., bool], x: np.ndarray, plain: np.ndarray) -> str:
+def one_by_one(case: Case) -> list[Case]:
+    """The pictures of a case, each in a case of its own."""
+    x, *others = case.arguments
+    return [Case(case.label, (picture[None], *others)) for picture in x]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A case in which a half is wrong: called with another x, other heads or other matrices, it says whether that is right."""
+
+    right: Callable[[Case], bool]
+    case: Case
+
+    @property
+    def x(self) -> np.ndarray:
+        return self.case.arguments[0]
+
+    @property
+    def weights(self) -> dict[str, np.ndarray]:
+        return dict(zip(NAMES, self.case.arguments[2:], strict=True))
+
+    def __call__(self, x: np.ndarray, heads: int | None = None, **changed: np.ndarray) -> bool:
+        heads = heads or self.case.arguments[1]
+        return self.right(Case("a part alone", (x, heads, *(self.weights | changed).values())))
+
+
+def norm_words(right: Probe) -> str:
     """Words where LayerNorm is to blame, or nothing."""
-    if right(1e4 * x):
+    x = right.x
+    if right(1e4 * x / x.std()):
         return "It differs first in LayerNorm's eps: for large numbers, where eps does not matter, it is right."
     halves = np.sign(np.random.default_rng(2).permuted(np.arange(x.size).reshape(x.shape) % 2 - 0.5, axis=-1))
     signs = 1e4 * halves  # its spread and its mean size are both 1e4, whichever of them a token is divided by
     return (
-        "It differs first in LayerNorm: on tokens that need none, it is right." if right(plain) or right(signs) else ""
+        "It differs first in LayerNorm: on tokens that need none, it is right."
+        if right(left_alone(x)) or right(signs)
+        else ""
     )
 
 
@@ -90,9 +115,9 @@ def left_alone(x: np.ndarray) -> np.ndarray:
     return x / x.std(axis=-1, keepdims=True) * np.sqrt(1 - 1e-6)
 
 
-def in_attention(right: Callable[..., bool], x: np.ndarray, weights: dict[str, np.ndarray]) -> str:
-    x_hat, even = left_alone(x), {"Wq": 0 * weights["Wq"]}
-    if words := norm_words(right, x, x_hat):
+def in_attention(right: Probe) -> str:
+    x_hat, even = left_alone(right.x), {"Wq": 0 * right.weights["Wq"]}
+    if words := norm_words(right):
         return words
     if not right(x_hat[:, :1], 1):
         return (
@@ -112,14 +137,14 @@ def in_attention(right: Callable[..., bool], x: np.ndarray, weights: dict[str, n
     )
 
 
-def in_mlp(right: Callable[..., bool], x: np.ndarray, weights: dict[str, np.ndarray]) -> str:
-    token = left_alone(x)[:1, :1]
-    if words := norm_words(right, x, left_alone(x)):
+def in_mlp(right: Probe) -> str:
+    token = left_alone(right.x)[:1, :1]
+    if words := norm_words(right):
         return words
-    far = np.outer(token[0, 0], np.linspace(20.0, 40.0, weights["W1"].shape[1]))  # hidden numbers far above 0
+    far = np.outer(token[0, 0], np.linspace(20.0, 40.0, right.weights["W1"].shape[1]))  # hidden numbers far above 0
     if right(token, W1=far):
         return "It differs first in GELU: where GELU hands large numbers on as they are, it is right."
     return (
         "It is wrong even where the hidden numbers are large and GELU hands them on as they are. Look at the products with"
-        " W1 and W2, at what stands between them, and at what is added."
+        " W1 and W2 (all M columns), at what stands between them, and at what is added."
     )

@@ -118,8 +118,8 @@ ROLLOUT = Exercise(
     name="rollout",
     parameters="A",
     chapter=CHAPTER,
-    statement="Attention rollout (Abnar and Zuidema 2020) joins the attention of all layers. In each layer let half of "
-    "every token be itself, which stands for the residual. Then multiply the layers, the later one from the left.",
+    statement="Attention rollout (Abnar and Zuidema 2020) joins the attention of all layers. In each layer take the "
+    "mean of A and the identity matrix, which stands for the residual. Then multiply the layers, the later one from the left.",
     shapes="A (L, N + 1, N + 1), averaged over heads, first layer first -> (N + 1, N + 1).",
     hints=(
         "Half attention, half identity: the rows still add up to 1.",

@@ -70,6 +70,7 @@ class Exercise:
     tolerance: largest difference allowed, as a share of the largest expected number. double: whether float64 is asked for.
     locate(exercise, attempt): sentences that say which part is wrong, where no mistake has been recognised;
     ``attempt(cases)`` runs the reader's function on more cases.
+    pairs: whether two mistakes at once are looked for; not where a result cannot tell two from another one, as in a sum.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Exercise:
     tolerance: float = 1e-9
     double: bool = False
     locate: Callable[[Exercise, Callable[[list[Case]], list]], tuple[str, ...]] | None = None
+    pairs: bool = True
 
     @property
     def names(self) -> list[str]:

@@ -34,8 +34,9 @@ def traceback_of(error: BaseException) -> str:
 
 
 def sentence(words: str) -> str:
-    """With a capital at the front and a full stop at the end, unless the end is a mark already."""
-    return words[:1].upper() + words[1:] + ("" if words.endswith((".", "?", "!", ")")) else ".")
+    """With a capital at the front, unless a name such as ln_1 stands there, and a full stop, unless a mark ends it already."""
+    first = words[:1] if "_" in words.split(" ", 1)[0] else words[:1].upper()
+    return first + words[1:] + ("" if words.endswith((".", "?", "!", ".)")) else ".")
 
 
 def place_of(error: BaseException, function: Callable) -> str | None:
