@@ -4,8 +4,11 @@ import re
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from vitbook.figures import phone, plotting
+from vitbook.figures.attention import bare
 
 
 def drawn(**how):
@@ -16,6 +19,42 @@ def drawn(**how):
             f"{number}" if how.get("columns", 1) > 3 else f"number {number} of several pictures", fontsize=11
         )
     return figure
+
+
+@pytest.fixture
+def saved(monkeypatch):
+    """Every figure that is saved, as pixels: (height, width, 3), at two for one of the page."""
+    kept = []
+    save = FigureCanvasSVG.print_svg
+
+    def print_svg(self, *args, **kwargs):
+        save(self, *args, **kwargs)
+        self.figure.dpi = 192
+        pixels = FigureCanvasAgg(self.figure)
+        pixels.draw()
+        kept.append(np.asarray(pixels.buffer_rgba())[..., :3].astype(int))
+
+    monkeypatch.setattr(FigureCanvasSVG, "print_svg", print_svg)
+    return kept
+
+
+@pytest.mark.parametrize(
+    ("height", "how"),
+    [(255, {"columns": 3}), (265, {"columns": 3}), (190, {"columns": 4}), (215, {"columns": 6}), (430, {"rows": 2})],
+)
+def test_nothing_is_drawn_at_the_edge(saved, height, how):
+    """Pictures as wide as the page once left no room for the words above and below them."""
+    figure, axes = plotting.canvas(height=height, **how)
+    for axis in np.atleast_1d(axes).flat:
+        axis.imshow(np.eye(10))
+        axis.set(title="a picture", xlabel="what it is")
+        bare(axis)
+    plotting.finish(figure, "pictures")
+    assert [round(pixels.shape[1] / 2) for pixels in saved] == [plotting.PAGE_WIDTH, plotting.PHONE_WIDTH]
+    for pixels in saved:
+        inked = (pixels != pixels[0, 0]).any(-1)
+        inked[2 * plotting.MARGIN : -2 * plotting.MARGIN, 2 * plotting.MARGIN : -2 * plotting.MARGIN] = False
+        assert not inked.any()
 
 
 def sizes(svg: str) -> tuple[int, int]:

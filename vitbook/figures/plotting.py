@@ -25,6 +25,8 @@ from vitbook.wording import one_line
 PAGE_WIDTH = 700  # px of text width on the page; a phone shows a figure at no less than 600 px and lets it scroll
 PHONE_WIDTH = 345  # px: a figure of this width is whole on a phone (book.css), at 300 px or more
 SMALLEST_TEXT = 13  # px at PAGE_WIDTH, so that it is still above 11 px on that phone
+MARGIN = 2  # px at each edge of a figure that stay empty
+PATIENCE = 8  # layouts that a figure gets at most until nothing is cut
 _FONTS = Path(__file__).parent / "fonts"
 FEW_COLOURS = 1000  # a picture with no more of them is a diagram or a map, and keeps every pixel as it is
 _CARRIED = re.compile(r'<metadata id="vb-phone">([^<]*)</metadata>')
@@ -236,6 +238,10 @@ def _svg(fig) -> str:
                 engine.execute(fig)
                 if any(axis.get_subplotspec() is None for axis in fig.axes):
                     engine.execute(fig)  # a bar that the layout made shorter may get longer labels
+                for _ in range(PATIENCE):  # a picture keeps its shape, so each layout mends only half of what is cut
+                    if not _cut(fig):
+                        break
+                    engine.execute(fig)
                 fig.set_layout_engine("none")
             fig.set_facecolor(colour("ground"))
             fig.dpi = mpl_style()["figure.dpi"]
@@ -250,6 +256,15 @@ def _svg(fig) -> str:
     # The cells of a grid meet without the hairline that smoothing leaves between them.
     text = text.replace('<g id="QuadMesh_', '<g shape-rendering="crispEdges" id="QuadMesh_')
     return _EMBEDDED.sub(_smaller, text[text.index("<svg") :])
+
+
+def _cut(fig) -> bool:
+    """Whether words of a figure with pictures reach into its outer pixels, or beyond them."""
+    if all(axis.get_aspect() == "auto" for axis in fig.axes):
+        return False
+    box, (width, height) = fig.get_tightbbox(), fig.get_size_inches()
+    edge = MARGIN * _PX
+    return min(box.x0, box.y0, width - box.x1, height - box.y1) < edge
 
 
 def _smaller(embedded: re.Match) -> str:
