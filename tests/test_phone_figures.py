@@ -11,10 +11,11 @@ from vitbook.figures import phone, plotting
 from vitbook.figures.attention import bare
 
 
-def drawn(**how):
+def drawn(charts=False, **how):
     figure, axes = plotting.canvas(height=200, **how)
     for number, axis in enumerate(np.atleast_1d(axes).flat):
-        axis.imshow(np.eye(10))
+        axis.imshow(np.eye(10), aspect="auto" if charts else "equal")
+        axis.text(0, 0, "a word") if charts else None
         axis.set_title(
             f"{number}" if how.get("columns", 1) > 3 else f"number {number} of several pictures", fontsize=11
         )
@@ -70,12 +71,34 @@ def test_a_figure_carries_one_for_phones_and_can_be_shown_without_it(how):
     assert narrow.count("<title>pictures</title>") == 1
 
 
-def test_what_stands_beside_each_other_comes_below_and_keeps_its_order():
-    figure = drawn(columns=2)
+def test_charts_beside_each_other_come_below_and_keep_their_order():
+    figure = drawn(charts=True, columns=2)
     assert phone.lay_out(figure, plotting.PHONE_WIDTH)
     figure.draw_without_rendering()
     first, second = (axis.get_position() for axis in figure.axes)
     assert first.y0 > second.y1 and first.x0 == pytest.approx(second.x0)
+
+
+@pytest.mark.parametrize(("columns", "in_a_row"), [(2, 2), (3, 3), (4, 2)])
+def test_pictures_that_are_compared_stay_together(columns, in_a_row):
+    figure = drawn(columns=columns)
+    for axis in figure.axes:
+        bare(axis)
+    svg = plotting.finish(figure, "pictures").svg
+    places = [axis.get_position() for axis in figure.axes]
+    assert len({round(place.x0, 3) for place in places}) == in_a_row
+    assert all(place.width * plotting.PHONE_WIDTH > phone.SMALLEST - 8 for place in places)
+    assert sizes(plotting.carried(svg)[1])[1] < 1.6 * plotting.PHONE_WIDTH * columns / in_a_row**2
+
+
+def test_a_map_that_is_square_on_the_page_is_so_on_a_phone():
+    figure, axes = plotting.canvas(height=290, columns=3)
+    for axis in axes:
+        axis.pcolormesh(np.eye(5))
+        bare(axis)
+    plotting.finish(figure, "maps")
+    width, height = (figure.axes[0].get_position().size * figure.get_size_inches()).tolist()
+    assert 0.7 < height / width < 1.4
 
 
 def test_pairs_of_small_pictures_stay_pairs():
@@ -108,11 +131,12 @@ def test_a_table_and_a_mosaic_stay_as_they_are():
 def test_a_caption_names_the_sides_of_both(monkeypatch):
     shown = []
     monkeypatch.setattr("IPython.display.display", shown.append)
-    plotting.captioned(drawn(columns=2), "Left: right answers. Right: others.")
+    plotting.captioned(drawn(charts=True, columns=2), "Left: right answers. Right: others.")
     plotting.captioned(drawn(), "Left: the only one.")
+    plotting.captioned(drawn(columns=2), "Left: a picture that stays there.")
     assert (
         shown[1].data.count("vb-on-phone") == 2
         and ">Above:</span>" in shown[1].data
         and "right answers" in shown[1].data
     )
-    assert "vb-on-phone" not in shown[3].data
+    assert "vb-on-phone" not in shown[3].data + shown[5].data

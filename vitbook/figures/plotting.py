@@ -200,14 +200,19 @@ def captioned(fig, caption: str) -> None:
     """Display ``fig`` now with ``caption`` below it, which also says what it shows to those who cannot see it."""
     from IPython.display import HTML, display
 
-    places = [axis.get_position().x0 for axis in fig.axes if axis.get_subplotspec() is not None]
-    beside = len(places) == 2 == len(set(places))
+    parts = [axis for axis in fig.axes if axis.get_subplotspec() is not None]
+    beside = len(parts) == 2 == _columns(parts)
     drawing = finish(fig, caption)
     display(drawing)
     text = escape(caption, quote=False)
-    if beside and _CARRIED.search(drawing.svg):  # what is left on the page is above on a phone
+    # What is left on the page is above on a phone, where it was laid out last.
+    if beside and _columns(parts) == 1 and _CARRIED.search(drawing.svg):
         text = _SIDE.sub(lambda found: _SIDES[found[0]], text)
     display(HTML(f'<p class="vb-caption">{text}</p>'))
+
+
+def _columns(parts) -> int:
+    return parts[0].get_subplotspec().get_gridspec().ncols
 
 
 def drawn(fig, alt: str) -> str:
