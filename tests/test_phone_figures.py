@@ -88,7 +88,7 @@ def test_pictures_that_are_compared_stay_together(columns, in_a_row):
     places = [axis.get_position() for axis in figure.axes]
     assert len({round(place.x0, 3) for place in places}) == in_a_row
     assert all(place.width * plotting.PHONE_WIDTH > phone.SMALLEST - 8 for place in places)
-    assert sizes(plotting.carried(svg)[1])[1] < 1.6 * plotting.PHONE_WIDTH * columns / in_a_row**2
+    assert sizes(plotting.carried(svg)[1])[1] < columns / in_a_row * (plotting.PHONE_WIDTH / in_a_row + 100)
 
 
 def test_a_map_that_is_square_on_the_page_is_so_on_a_phone():
