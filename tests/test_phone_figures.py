@@ -101,6 +101,26 @@ def test_a_map_that_is_square_on_the_page_is_so_on_a_phone():
     assert 0.7 < height / width < 1.4
 
 
+def test_a_picture_before_three_charts_gets_a_line_of_its_own():
+    figure, (photo, *charts) = plotting.canvas(height=330, columns=4)
+    photo.imshow(np.eye(10))
+    for axis in charts:
+        axis.plot([1, 2])
+    plotting.finish(figure, "a picture and charts")
+    first, *below = (axis.get_position() for axis in figure.axes)
+    assert all(place.y1 < first.y0 for place in below) and len({round(place.y1, 3) for place in below}) == 1
+
+
+def test_a_bar_below_takes_no_width_from_pictures():
+    figure, axes = plotting.canvas(height=430, columns=4, rows=2)
+    for axis in axes.flat:
+        drawn_map = axis.imshow(np.eye(10))
+        bare(axis)
+    figure.colorbar(drawn_map, ax=axes, orientation="horizontal")
+    plotting.finish(figure, "maps")
+    assert all(axis.get_position().width * plotting.PHONE_WIDTH > phone.SMALLEST for axis in axes.flat)
+
+
 def test_pairs_of_small_pictures_stay_pairs():
     figure = drawn(columns=9, rows=2)
     axes = list(figure.axes)

@@ -10,6 +10,7 @@ IN_A_ROW = 4  # small pictures side by side on a phone
 SMALLEST = 110  # px: pictures that have as much stay side by side, since they are there to be compared
 MANY_WORDS = 12  # texts inside one chart: it is a diagram or a table, which no other width holds
 ROOM = 46  # px above and below a picture for its title and its words
+BAR = 60  # px of height for a colour bar with its words
 CLOSE = 0.03  # inches between pictures and beside them
 NEARLY_SQUARE = (0.7, 1.4)  # a map without ticks of such a shape on the page keeps it
 
@@ -32,13 +33,17 @@ def lay_out(fig, width: float) -> bool:
         _keep_its_shape(axis, old_width / old_height)
     ratios = grid.get_width_ratios() or [1] * columns
     shares = [ratios[axis.get_subplotspec().num1 % columns] / sum(ratios) for axis in parts]  # of the width
-    pictures = len(fig.axes) == len(parts) and all(_shape(axis) and not axis.texts for axis in parts)
+    bars = [axis for axis in fig.axes if axis not in parts]
+    below = all(bar.get_position().width > bar.get_position().height for bar in bars)  # and none takes width
+    pictures = below and all(_shape(axis) and not axis.texts for axis in parts)
     together = pictures and 1 < columns <= BESIDE and min(shares) * width >= SMALLEST
     if together:
         height = None
     elif pictures and columns == IN_A_ROW and rows <= 2 and len(set(ratios)) == 1:
         beside, _ = _shorter_rows(fig, parts, rows, columns, old_height, width, 2)
         shares, rows, together = [1 / beside] * len(parts), 2 * rows, True
+    elif (rows, columns) == (1, IN_A_ROW) and [bool(_shape(axis)) for axis in parts] == [True, False, False, False]:
+        shares, height = _below_a_picture(fig, parts, old_height)
     elif rows * columns <= 4 and columns <= BESIDE:
         height = _stack(fig, parts, columns, old_height / rows, width)
         shares = [1.0] * len(parts)
@@ -50,12 +55,12 @@ def lay_out(fig, width: float) -> bool:
     for axis, share in zip(parts, shares, strict=True):
         _break_lines(axis, (width * share - 12) * fig.dpi / 96)
     if together:
-        height = rows * max(
+        height = len(bars) * BAR + rows * max(
             _shape(axis) * width * share + _words(axis) for axis, share in zip(parts, shares, strict=True)
         )
     fig.set_size_inches(width / 96, height / 96)
     # inches: labels at the ends of a colour bar stand out of it
-    fig.get_layout_engine().set(w_pad=CLOSE if pictures else 0.1, h_pad=0.06)
+    fig.get_layout_engine().set(w_pad=CLOSE if pictures and not bars else 0.1, h_pad=0.06)
     return True
 
 
@@ -87,6 +92,18 @@ def _words(axis) -> float:
     heights += [axis.xaxis.label.get_window_extent(renderer).height] if axis.xaxis.label.get_text() else []
     heights += [0.2 * axis.figure.dpi] if len(axis.get_xticks()) else []
     return sum(height * 96 / axis.figure.dpi + 10 for height in heights if height) + 12
+
+
+def _below_a_picture(fig, parts, old_height: float):
+    """A picture on a line of its own, and the charts beside it on the page below it: their shares of the width, and the height."""
+    from matplotlib.gridspec import GridSpec
+
+    first, *others = parts
+    grid = GridSpec(2, len(others), figure=fig)
+    first.set_subplotspec(grid[0, :])
+    for axis, place in zip(others, list(grid)[len(others) :], strict=True):
+        axis.set_subplotspec(place)
+    return [1.0, *[0.8 / len(others)] * len(others)], 1.4 * old_height
 
 
 def _stack(fig, parts, columns: int, old_height: float, width: float) -> float:

@@ -26,7 +26,6 @@ PAGE_WIDTH = 700  # px of text width on the page; a phone shows a figure at no l
 PHONE_WIDTH = 345  # px: a figure of this width is whole on a phone (book.css), at 300 px or more
 SMALLEST_TEXT = 13  # px at PAGE_WIDTH, so that it is still above 11 px on that phone
 MARGIN = 2  # px at each edge of a figure that stay empty
-PATIENCE = 8  # layouts that a figure gets at most until nothing is cut
 _FONTS = Path(__file__).parent / "fonts"
 FEW_COLOURS = 1000  # a picture with no more of them is a diagram or a map, and keeps every pixel as it is
 _CARRIED = re.compile(r'<metadata id="vb-phone">([^<]*)</metadata>')
@@ -243,10 +242,11 @@ def _svg(fig) -> str:
                 engine.execute(fig)
                 if any(axis.get_subplotspec() is None for axis in fig.axes):
                     engine.execute(fig)  # a bar that the layout made shorter may get longer labels
-                for _ in range(PATIENCE):  # a picture keeps its shape, so each layout mends only half of what is cut
-                    if not _cut(fig):
-                        break
+                # A picture keeps its shape, so each layout mends only half of what is cut.
+                before, cut = float("inf"), _cut(fig)
+                while 0 < cut < before - 0.2:
                     engine.execute(fig)
+                    before, cut = cut, _cut(fig)
                 fig.set_layout_engine("none")
             fig.set_facecolor(colour("ground"))
             fig.dpi = mpl_style()["figure.dpi"]
@@ -263,13 +263,12 @@ def _svg(fig) -> str:
     return _EMBEDDED.sub(_smaller, text[text.index("<svg") :])
 
 
-def _cut(fig) -> bool:
-    """Whether words of a figure with pictures reach into its outer pixels, or beyond them."""
+def _cut(fig) -> float:
+    """By how many px the words of a figure with pictures reach into its outer pixels, or beyond them."""
     if all(axis.get_aspect() == "auto" for axis in fig.axes):
-        return False
+        return 0
     box, (width, height) = fig.get_tightbbox(), fig.get_size_inches()
-    edge = MARGIN * _PX
-    return min(box.x0, box.y0, width - box.x1, height - box.y1) < edge
+    return max(0, MARGIN - min(box.x0, box.y0, width - box.x1, height - box.y1) / _PX)
 
 
 def _smaller(embedded: re.Match) -> str:
