@@ -160,3 +160,11 @@ def test_a_caption_names_the_sides_of_both(monkeypatch):
         and "right answers" in shown[1].data
     )
     assert "vb-on-phone" not in shown[3].data + shown[5].data
+
+
+def test_a_bare_logarithmic_axis_has_no_ticks():
+    figure, axis = plotting.canvas(height=100)
+    axis.set(xscale="log", xlim=(1e-7, 12))
+    bare(axis)
+    assert not len(axis.get_xticks()) and not len(axis.get_xticks(minor=True))
+    plotting.finish(figure, "nothing")

@@ -90,6 +90,7 @@ def spotlight(
 def bare(axis) -> None:
     """No ticks and no border."""
     axis.set(xticks=[], yticks=[])
+    axis.minorticks_off()  # those of a logarithmic axis would stay
     axis.spines[:].set_visible(False)
 
 
