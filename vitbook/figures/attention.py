@@ -12,7 +12,7 @@ from vitbook.figures.palette import colour
 from vitbook.figures.plotting import PHONE_WIDTH, canvas
 from vitbook.pixels import seen, unnormalise, view_box
 
-FADED = 0.5  # of the way from the stage to the grey photograph, where nothing is read
+FADED = 0.6  # of the way from the stage to the grey photograph, where nothing is read: it is still seen when projected
 GLOW = 24  # levels of 255 that full light adds, so that a dark patch is seen too
 
 
@@ -35,7 +35,7 @@ def tokens_in(box: tuple[float, float, float, float], photo: Image.Image, checkp
 
 
 def lit(
-    photo: Image.Image, weights, config: ViTConfig, size: tuple[int, int] = (690, 460), dim: float = 0.7
+    photo: Image.Image, weights, config: ViTConfig, size: tuple[int, int] = (690, 460), dim: float = 1.0
 ) -> np.ndarray:
     """The photograph (height, width, 3) in which a patch is the lighter the more of it is read; weights (N+1,) of one query.
 
@@ -74,7 +74,7 @@ def frame(axis, tokens, config: ViTConfig, size, ink: str, width: float = 2.0, s
 
 
 def spotlight(
-    axis, photo, weights, config: ViTConfig, query=None, boxes=(), size=(690, 460), title: str = "", dim: float = 0.7
+    axis, photo, weights, config: ViTConfig, query=None, boxes=(), size=(690, 460), title: str = "", dim: float = 1.0
 ) -> None:
     """What a query reads, as light on the photograph; the query framed in its colour, other places (lists of tokens) dashed."""
     axis.imshow(lit(photo, weights, config, size, dim))
@@ -90,6 +90,7 @@ def spotlight(
 def bare(axis) -> None:
     """No ticks and no border."""
     axis.set(xticks=[], yticks=[])
+    axis.minorticks_off()  # those of a logarithmic axis would stay
     axis.spines[:].set_visible(False)
 
 

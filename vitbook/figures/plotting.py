@@ -25,6 +25,7 @@ from vitbook.wording import one_line
 PAGE_WIDTH = 700  # px of text width on the page; a phone shows a figure at no less than 600 px and lets it scroll
 PHONE_WIDTH = 345  # px: a figure of this width is whole on a phone (book.css), at 300 px or more
 SMALLEST_TEXT = 13  # px at PAGE_WIDTH, so that it is still above 11 px on that phone
+MARGIN = 2  # px at each edge of a figure that stay empty
 _FONTS = Path(__file__).parent / "fonts"
 FEW_COLOURS = 1000  # a picture with no more of them is a diagram or a map, and keeps every pixel as it is
 _CARRIED = re.compile(r'<metadata id="vb-phone">([^<]*)</metadata>')
@@ -198,14 +199,19 @@ def captioned(fig, caption: str) -> None:
     """Display ``fig`` now with ``caption`` below it, which also says what it shows to those who cannot see it."""
     from IPython.display import HTML, display
 
-    places = [axis.get_position().x0 for axis in fig.axes if axis.get_subplotspec() is not None]
-    beside = len(places) == 2 == len(set(places))
+    parts = [axis for axis in fig.axes if axis.get_subplotspec() is not None]
+    beside = len(parts) == 2 == _columns(parts)
     drawing = finish(fig, caption)
     display(drawing)
     text = escape(caption, quote=False)
-    if beside and _CARRIED.search(drawing.svg):  # what is left on the page is above on a phone
+    # What is left on the page is above on a phone, where it was laid out last.
+    if beside and _columns(parts) == 1 and _CARRIED.search(drawing.svg):
         text = _SIDE.sub(lambda found: _SIDES[found[0]], text)
     display(HTML(f'<p class="vb-caption">{text}</p>'))
+
+
+def _columns(parts) -> int:
+    return parts[0].get_subplotspec().get_gridspec().ncols
 
 
 def drawn(fig, alt: str) -> str:
@@ -236,6 +242,11 @@ def _svg(fig) -> str:
                 engine.execute(fig)
                 if any(axis.get_subplotspec() is None for axis in fig.axes):
                     engine.execute(fig)  # a bar that the layout made shorter may get longer labels
+                # A picture keeps its shape, so each layout mends only half of what is cut.
+                before, cut = float("inf"), _cut(fig)
+                while 0 < cut < before - 0.2:
+                    engine.execute(fig)
+                    before, cut = cut, _cut(fig)
                 fig.set_layout_engine("none")
             fig.set_facecolor(colour("ground"))
             fig.dpi = mpl_style()["figure.dpi"]
@@ -250,6 +261,14 @@ def _svg(fig) -> str:
     # The cells of a grid meet without the hairline that smoothing leaves between them.
     text = text.replace('<g id="QuadMesh_', '<g shape-rendering="crispEdges" id="QuadMesh_')
     return _EMBEDDED.sub(_smaller, text[text.index("<svg") :])
+
+
+def _cut(fig) -> float:
+    """By how many px the words of a figure with pictures reach into its outer pixels, or beyond them."""
+    if all(axis.get_aspect() == "auto" for axis in fig.axes):
+        return 0
+    box, (width, height) = fig.get_tightbbox(), fig.get_size_inches()
+    return max(0, MARGIN - min(box.x0, box.y0, width - box.x1, height - box.y1) / _PX)
 
 
 def _smaller(embedded: re.Match) -> str:

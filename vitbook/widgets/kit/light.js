@@ -1,7 +1,7 @@
 // A photograph on which a patch is the lighter the more of it is read: vitbook/figures/attention.py, number for number.
 import { CURVE, STAGE } from "./colours.js";
 
-const [FADED, DARKER, BRIGHTER, GLOW] = [0.5, 0.7, 1.1, 24];
+const [FADED, BRIGHTER, GLOW] = [0.6, 1.1, 24];
 
 /** RGBA bytes of `photo` (ImageData) under the weights of its patches (rows x columns of them). */
 export function lit(photo, weights, top, { rows, columns }) {
@@ -16,7 +16,7 @@ export function lit(photo, weights, top, { rows, columns }) {
       const grey = 0.299 * data[i] + 0.587 * data[i + 1] + 0.114 * data[i + 2];
       for (let c = 0; c < 3; c++) {
         const dim = STAGE[c] + (grey - STAGE[c]) * FADED;
-        out[i + c] = dim * DARKER * (1 - share) + (data[i + c] * BRIGHTER + GLOW) * share;
+        out[i + c] = dim * (1 - share) + (data[i + c] * BRIGHTER + GLOW) * share;
       }
       out[i + 3] = 255;
     }
