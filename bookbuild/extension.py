@@ -15,10 +15,12 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
 from bookbuild import execution, lookup, maths, maths_font, pages, quiet, site, solutions, text_font, workplace
@@ -147,6 +149,19 @@ class DressFigures(SphinxTransform):
         return twin
 
 
+class NameFolds(SphinxPostTransform):
+    """A fold of a cell says in a word what is in it."""
+
+    default_priority = 200  # myst_nb makes the folds at 199
+    formats = ("html",)
+
+    def run(self, **kwargs) -> None:
+        for fold in self.document.findall(HideCodeCellNode):
+            words = "Code" if "above-input" in fold["classes"] else "What it prints"
+            fold["prompt_show"] = words if len(fold.children) == 1 else "Code and what it prints"
+            fold["prompt_hide"] = "Hide"
+
+
 def size_of(svg: Element) -> dict[str, str]:
     """Width and height of a figure in whole px of the page, where it says them in matplotlib's points."""
     sizes = {side: svg.get(side, "") for side in ("width", "height")}
@@ -179,4 +194,5 @@ def setup(app: Sphinx) -> dict:
     app.add_js_file(None, body=text_font.ASK)
     app.add_transform(NumberEquations)
     app.add_transform(DressFigures)
+    app.add_post_transform(NameFolds)
     return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

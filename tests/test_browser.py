@@ -228,6 +228,15 @@ def test_the_sample_by_axes_rules(sample_site, serve, visit, theme):
     assert theme == "light" or page.evaluate(LIGHT_PANELS) == []
 
 
+def test_a_fold_says_what_is_in_it_and_code_stands_below_what_it_makes(sample_site, serve, visit):
+    page = visit(page_url(serve(sample_site), "book/style")).page
+    assert page.locator("details.hide > summary .collapsed").all_inner_texts() == ["Code", "Code", "What it prints"]
+    drawn = "(cell) => cell.querySelector('.cell_output').getBoundingClientRect().bottom"
+    code = "(cell) => cell.querySelector('details.above-input').getBoundingClientRect().top"
+    cell = page.locator(".cell.tag_hide-input").first
+    assert cell.evaluate(drawn) <= cell.evaluate(code)
+
+
 def test_motion_stops_for_those_who_ask(sample_site, serve, visit):
     page = visit(page_url(serve(sample_site), "book/style"), reduced_motion="reduce").page
     assert page.evaluate(MOVES) == 0
