@@ -105,7 +105,7 @@ def test_a_chapter_runs_from_top_to_bottom(page, lab):
     # The numbers in the text are the kernel's, and the equations have the paper's.
     way = pencil.follow(token=0, column=3)
     factors = sum(len(term) - 1 for line in way if line.operation == "products" for term in line.terms)
-    page.get_by_text(f"it takes {len(way)} lines and {factors} multiplications").wait_for()
+    page.get_by_text(f"it takes {len(way)} lines of arithmetic, with {factors} multiplications").wait_for()
     expect(notebook.locator(".jp-MarkdownCell code", has_text="glue[")).to_have_count(0, timeout=PATIENCE)
     numbers = notebook.locator(".jp-MarkdownCell").get_by_text(re.compile(r"^\([5-8]\)$"))
     assert sorted(set(numbers.all_inner_texts())) == ["(5)", "(6)", "(7)", "(8)"]

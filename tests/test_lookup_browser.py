@@ -101,10 +101,10 @@ def test_every_page_leads_to_the_index(site, serve, visit):
 def test_the_search_finds_what_is_meant(site, serve, visit, question, first):
     page = visit(f"{serve(site)}/search.html?q={quote_plus(question)}").page
     page.wait_for_selector("#search-results li p.context")
-    found = [link.get_attribute("href").partition("?")[0] for link in page.locator("#search-results li > a").all()]
-    assert first in found[:2]
-    names = [link.inner_text() for link in page.locator("#search-results li > a").all()]
-    assert all(name.startswith("Glossary > ") for name, place in zip(names, found, strict=True) if "#term-" in place)
+    links = page.locator("#search-results li > a")
+    results = links.evaluate_all("(links) => links.map((link) => [link.getAttribute('href'), link.innerText])")
+    assert first in [href.partition("?")[0] for href, _ in results[:2]]
+    assert all(name.startswith("Glossary > ") for href, name in results if "#term-" in href)
 
 
 def test_excerpts_are_words_of_the_article(site, serve, visit):

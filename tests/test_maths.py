@@ -150,7 +150,9 @@ def sample(sample_site, serve) -> str:
     return f"{serve(sample_site)}/book/style.html"
 
 
-UNDRAWN = "() => [...document.querySelectorAll('math')].filter(e => e.getBoundingClientRect().width < 2).length"
+#: What a closed fold holds is not on the page, and not on paper.
+UNDRAWN = """() => [...document.querySelectorAll('math')].filter(
+  (e) => e.getBoundingClientRect().width < 2 && !e.closest('details.hide:not([open])')).length"""
 PARTED = "() => [...document.querySelectorAll('.vb-tied')].filter(e => e.getClientRects().length > 1).length"
 
 

@@ -54,14 +54,16 @@ def calls(checkpoint) -> dict[str, tuple[Callable, dict, tuple[type, ...]]]:
     """Name -> the function, arguments that are right, and what its docstring promises for wrong ones."""
     x = torch.zeros(3, 15, 20)
     trace, config = vitbook.run(checkpoint, x), checkpoint.config
+    model = checkpoint.library(torch.float32)
     block = {name: np.ones((1, 2, 4) if name == "x" else (4, 4)) for name in ("x", "Wq", "Wk", "Wv", "Wo", "W1", "W2")}
     return {
-        "run": (vitbook.run, {"weights": checkpoint, "x": x, "mask": None}, (ValueError,)),
+        "run": (vitbook.run, {"weights": checkpoint, "x": x, "mask": None, "edit": None}, (ValueError,)),
         "compare": (vitbook.compare, {"checkpoint": checkpoint, "x": x}, (ValueError,)),
         "agree": (vitbook.agree, {"ours": x, "theirs": x, "stage": "x"}, (ValueError, AssertionError)),
         "preprocess": (vitbook.preprocess, {"picture": "chelsea", "checkpoint": checkpoint}, (PictureError, ValueError)),
         "load_picture": (vitbook.load_picture, {"source": "chelsea"}, (PictureError,)),
         "load_checkpoint": (vitbook.load_checkpoint, {"source": "./a", "allow_pickle": False, "unrounded": False}, (CheckpointError,)),
+        "from_transformers": (vitbook.from_transformers, {"model": model, "processor": None}, (CheckpointError,)),
         "count_parameters": (vitbook.count_parameters, {"config": config, "classes": 7, "pre_logits": False}, (TypeError, ValueError)),
         "published": (vitbook.published, {"name": "table1.base.parameters"}, (KeyError,)),
         "read_ledger": (vitbook.read_ledger, {"checkpoint": None, "picture": None}, (PictureError, ValueError)),
@@ -95,7 +97,7 @@ def test_every_public_name_is_thrown_at(calls):
 NAMES = [
     "run", "compare", "agree", "preprocess", "load_picture", "load_checkpoint", "count_parameters", "published", "read_ledger",
     "vit_encoder_block", "ViTConfig", "Weights", "Weights.to", "Checkpoint.to", "Checkpoint.top", "Trace.attention", "Trace.picture",
-    "Trace.getitem", "PICTURES", "check", "check.hint",
+    "Trace.getitem", "PICTURES", "check", "check.hint", "from_transformers",
 ]  # fmt: skip
 
 

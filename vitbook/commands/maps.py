@@ -84,7 +84,7 @@ def _held(out: Path, of: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     if not out.exists():
         return {}
     try:
-        with np.load(out, allow_pickle=False) as held:
+        with np.load(out) as held:
             same, names, weights, y = held["of"].item() == of, held["names"], held["weights"], held["y"]
     except Exception as error:  # cut off, or another program's file
         raise ValueError(
