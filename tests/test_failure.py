@@ -449,7 +449,7 @@ def test_a_disk_that_fills_while_the_explorers_data_are_written(tmp_path, monkey
             raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(atlas.os, "fsync", fills)
+        patch.setattr(os, "fsync", fills)
         patch.setattr(atlas, "load_checkpoint", lambda *_: CHECKPOINT)
         patch.setattr(atlas, "FOLDER", folder)
         assert command.main(["atlas"]) == 1

@@ -34,7 +34,7 @@ ROOT = set(ARROWS)
 ARROWS |= {
     "pictures": {"wording"},
     "library": ROOT | {"pictures"},
-    "commands": ROOT | {"pictures"},
+    "commands": ROOT | {"library", "pictures"},
     "exercises": {"checks", "studies"},
     "studies": ROOT,
     "ledger": ROOT | {"library", "pictures", "studies"},

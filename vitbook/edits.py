@@ -14,7 +14,7 @@ from torch import Tensor
 from vitbook.attention import attention_weights, join_heads, qkv, self_attention
 from vitbook.checks import index, told
 from vitbook.config import ViTConfig
-from vitbook.encoder import Attended, layer_norm, mlp
+from vitbook.encoder import Attended, layer_norm, transform
 from vitbook.weights import LayerWeights
 from vitbook.wording import brief
 
@@ -67,9 +67,8 @@ class Edits:
         return Attended(q, k, v, msa, self("z_prime", l, msa + z)), {l: A} if ("A", l) in self._functions else {}
 
     def transform(self, z_prime: Tensor, layer: LayerWeights, l: int) -> tuple[Tensor, Tensor]:
-        """Eq. 3 as `encoder.transform` has it, changed."""
-        normed = layer_norm(z_prime, layer.gamma_2, layer.beta_2, self.config.eps)
-        out = self("mlp", l, mlp(normed, layer.W_1, layer.b_1, layer.W_2, layer.b_2, self.config.activation))
+        """Eq. 3, with what the MLP brings changed before it is added."""
+        out = self("mlp", l, transform(z_prime, layer, self.config.activation, self.config.eps)[0])
         return out, out + z_prime
 
     def _checked(self, key: Any) -> tuple[str, int, int | None]:

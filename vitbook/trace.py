@@ -66,9 +66,8 @@ class Trace:
     y: Tensor
     logits: Tensor | None = None  # without names: those belong to the checkpoint, see `Checkpoint.top`
     mask: Tensor | None = None
-    A: dict[int, Tensor] = field(
-        default_factory=dict
-    )  # only where `run` was told to change A: layer -> (heads, N+1, N+1)
+    #: Only where `run` was told to change A: layer -> (heads, N+1, N+1).
+    A: dict[int, Tensor] = field(default_factory=dict)
 
     @property
     def B(self) -> int | None:
@@ -83,26 +82,22 @@ class Trace:
         Raises ValueError naming the range when a number is outside it.
         """
         l = whole(layer, "layer", 1, self.config.L, COUNTED) - 1
+        query = None if query is None else check_token(query, self.config)
+        h = None if head is None else whole(head, "head", 1, self.config.heads, COUNTED) - 1
         if l + 1 in self.A:
-            return self._changed(self.A[l + 1], head, query)
+            A = self.A[l + 1] if h is None else self.A[l + 1][..., h, :, :]
+            return A if query is None else A[..., query, :]
         q, k = self.q[l], self.k[l]  # (..., heads, N+1, D_h)
         mask = self.mask
         # chosen before the product, so that one row costs N + 1 dot products and not their square
         if query is not None:
-            query = check_token(query, self.config)
             q = q[..., query : query + 1, :]  # (..., heads, 1, D_h)
             mask = None if mask is None else mask[query : query + 1]
-        if head is not None:
-            h = whole(head, "head", 1, self.config.heads, COUNTED) - 1
+        if h is not None:
             q, k = q[..., h, :, :], k[..., h, :, :]  # (..., N+1, D_h)
         with exactly(q.device.type):
             A = attention_weights(q, k, mask)
         return A if query is None else A.squeeze(-2)  # (..., 1, N+1) -> (..., N+1)
-
-    def _changed(self, A: Tensor, head: int | None, query: int | None) -> Tensor:
-        if head is not None:
-            A = A[..., whole(head, "head", 1, self.config.heads, COUNTED) - 1, :, :]
-        return A if query is None else A[..., check_token(query, self.config), :]
 
     def picture(self, i: int) -> Trace:
         """The trace of picture i of a batch, from 0: the same numbers without the axis B, and nothing is copied.

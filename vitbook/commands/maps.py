@@ -1,26 +1,27 @@
 """`vitbook maps FOLDER`: what one query reads, in every layer and head, for all pictures of a folder.
 
-One .npz with names (n,), weights (n, L, heads, N+1) and y (n, D), float32.  It is written again after every batch, beside
-itself and then in one step, so that a run that was stopped goes on where it was.
+One .npz with names (n,), weights (n, L, heads, N+1) and y (n, D), float32.  It is written now and then and when the run ends or
+is stopped, whole or not at all, so that the next run goes on where this one was.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
+import io
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from vitbook.library.writing import write_whole
 from vitbook.model import run
 from vitbook.pictures import PictureError
 from vitbook.pixels import preprocess
 from vitbook.trace import Trace
 
+EVERY = 60  # seconds between two writings: each of them writes all that is there
 KINDS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".pgm")
 
 
@@ -39,27 +40,29 @@ def write_maps(
     names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.suffix.lower() in KINDS)
     if not names:
         raise ValueError(f"{folder} holds no picture ({', '.join(KINDS)})")
-    of = f"{_fingerprint(checkpoint)} query {query}"
+    of = f"{checkpoint.fingerprint('maps')} query {query}"
     done = _held(out, of)
     left, bad = [name for name in names if name not in done], []
     if len(left) < len(names):
         say(f"{len(names) - len(left)} of {len(names)} pictures are in {out.name} already")
-    start, seen = time.monotonic(), 0
-    for some in _batches(left, batch):
-        read = _read(folder, some, checkpoint, bad)
-        if read:
-            trace = run(checkpoint, torch.stack(list(read.values())))
-            done |= dict(zip(read, _kept(trace, query), strict=True))
+    start = saved = time.monotonic()
+    written = len(done)
+    try:
+        for at in range(0, len(left), batch):
+            read = _read(folder, left[at : at + batch], checkpoint, bad)
+            if read:
+                trace = run(checkpoint, torch.stack(list(read.values())))
+                done |= dict(zip(read, _kept(trace, query), strict=True))
+            if len(done) > written and time.monotonic() - saved > EVERY:
+                _write(out, of, done)
+                written, saved = len(done), time.monotonic()
+            seen = min(at + batch, len(left))
+            rest = (time.monotonic() - start) / seen * (len(left) - seen)
+            say(f"{seen} of {len(left)} pictures{f', about {rest:.0f} s left' if rest >= 1 else ''}")
+    finally:
+        if len(done) > written:
             _write(out, of, done)
-        seen += len(some)
-        rest = (time.monotonic() - start) / seen * (len(left) - seen)
-        say(f"{seen} of {len(left)} pictures{f', about {rest:.0f} s left' if rest >= 1 else ''}")
     return len(done), bad
-
-
-def _batches(names: list[str], size: int) -> Iterator[list[str]]:
-    for at in range(0, len(names), size):
-        yield names[at : at + size]
 
 
 def _read(folder: Path, names: list[str], checkpoint, bad: list[str]) -> dict[str, Tensor]:
@@ -96,18 +99,6 @@ def _held(out: Path, of: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def _write(out: Path, of: str, done: dict) -> None:
-    """All of it under another name, and then in one step under its own: half a file is never there."""
     weights, y = (np.stack(part) for part in zip(*done.values(), strict=True))
-    beside = out.with_name(f".{out.name}.part")
-    with beside.open("wb") as file:
-        np.savez_compressed(file, of=of, names=np.array(list(done)), weights=weights, y=y)
-    os.replace(beside, out)
-
-
-def _fingerprint(checkpoint) -> str:
-    """12 hex digits of what decides a map: sizes, preprocessing, weights."""
-    digest = hashlib.sha256(f"{checkpoint.config} {checkpoint.preprocessing}".encode())
-    for name, tensor in checkpoint.weights.named():
-        digest.update(name.encode())
-        digest.update(memoryview(tensor.cpu().contiguous().view(torch.uint8).numpy()))
-    return digest.hexdigest()[:12]
+    np.savez_compressed(packed := io.BytesIO(), of=of, names=np.array(list(done)), weights=weights, y=y)
+    write_whole(out, packed.getvalue())

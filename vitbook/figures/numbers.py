@@ -1,4 +1,4 @@
-"""Figures of counting and of numerics: where parameters sit, what a token costs, how far GELU's tanh form is off."""
+"""Figures of counting: where parameters sit, what a token costs."""
 
 from __future__ import annotations
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -51,6 +52,14 @@ class Checkpoint:
     def to(self, where: torch.dtype | torch.device | str) -> Checkpoint:
         """The same checkpoint with its weights in another floating-point type, or on another device, as `Weights.to`."""
         return replace(self, weights=self.weights.to(where))
+
+    def fingerprint(self, kind: object) -> str:
+        """12 hex digits of everything that decides a map: weights, sizes, preprocessing; kind: and what is made of it."""
+        digest = hashlib.sha256(f"{kind} {asdict(self.config)} {self.preprocessing}".encode())
+        for name, tensor in self.weights.named():
+            digest.update(name.encode())
+            digest.update(memoryview(tensor.cpu().contiguous().view(torch.uint8).numpy()))  # NumPy has no bfloat16
+        return digest.hexdigest()[:12]
 
     def top(self, logits: Tensor | None, k: int = 5) -> list[tuple[str, float]]:
         """The k most probable classes as (name in one line, or 'class 285', and probability), best first.

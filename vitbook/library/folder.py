@@ -40,13 +40,13 @@ def load_folder(folder: Path, name: str, source: str, allow_pickle: bool = False
 def _load(folder: Path, name: str, source: str, allow_pickle: bool) -> Checkpoint:
     _check_folder(folder)
     raw = read_json(folder / CONFIG)
-    refuse_other_families(raw)
-    _config(raw)  # before a file of some hundred MB is read
+    config = config_of(raw)
     path, pickled = find_weights(folder, allow_pickle)
     return checkpoint_of(
         raw,
+        config,
         read_tensors(path, pickled),
-        lambda config: preprocessing_of(folder, raw, config),
+        lambda: preprocessing_of(folder, raw, config),
         name=name,
         source=source,
         licence=read_licence(folder),
@@ -55,20 +55,24 @@ def _load(folder: Path, name: str, source: str, allow_pickle: bool) -> Checkpoin
 
 
 def checkpoint_of(
-    raw: dict, tensors: dict[str, Tensor], read: Callable[[ViTConfig], Preprocessing | None], *, library, **told: str
+    raw: dict,
+    config: ViTConfig,
+    tensors: dict[str, Tensor],
+    read: Callable[[], Preprocessing | None],
+    *,
+    library: Callable[[bool], Callable],
+    **told: str,
 ) -> Checkpoint:
     """A checkpoint of a config as transformers writes it and tensors under transformers' names, each checked against the other.
 
-    read: how pictures are prepared, None where nobody says.  library: whether there is a head -> the witness.
-    told: name, source and licence.  Raises CheckpointError.
+    config: what `config_of` makes of raw.  read: how pictures are prepared, None where nobody says.
+    library: whether there is a head -> the witness.  told: name, source and licence.  Raises CheckpointError.
     """
-    refuse_other_families(raw)
-    config = _config(raw)
     refuse_other_names(tensors)
     state, places, unused = _sort_out(tensors)
     K = _count_classes(state)
     _check(state, config, K, places)
-    preprocessing = read(config)
+    preprocessing = read()
     labels = None if K is None else read_labels(raw, K)
     notes = [*_notes(raw, state, unused, labels), *([WITHOUT_A_FILE] if preprocessing is None else [])]
     del tensors  # so that `state` holds the only copy, which is emptied on the way
@@ -99,7 +103,9 @@ def _check_folder(folder: Path) -> None:
         )
 
 
-def _config(raw: dict) -> ViTConfig:
+def config_of(raw: dict) -> ViTConfig:
+    """The sizes that config.json states.  Raises CheckpointError for another family, and for sizes that cannot be followed."""
+    refuse_other_families(raw)
     try:
         return vit_config(raw)
     except ValueError as error:

@@ -12,9 +12,8 @@ from torch import nn
 from vitbook.config import Preprocessing, ViTConfig
 from vitbook.library.base import Checkpoint, eager, quiet
 from vitbook.library.errors import CheckpointError
-from vitbook.library.folder import checkpoint_of
+from vitbook.library.folder import checkpoint_of, config_of
 from vitbook.library.processor import read_preprocessing
-from vitbook.library.settings import refuse_other_families
 from vitbook.wording import brief, one_line
 
 #: What wraps a model and holds it under this name: DataParallel and its kin, torch.compile.
@@ -35,13 +34,14 @@ def from_transformers(model: nn.Module, processor: Any = None) -> Checkpoint:
         raise CheckpointError(
             "the model carries an adapter (LoRA) that is not merged; merge it first: merge_and_unload()"
         )
-    refuse_other_families(raw)
+    config = config_of(raw)
     # clones, since the reader may train on; on the CPU, where every other source leaves its numbers
     tensors = {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
     return checkpoint_of(
         raw,
+        config,
         tensors,
-        lambda config: None if processor is None else _preprocessing(processor, config),
+        lambda: None if processor is None else _preprocessing(processor, config),
         name=one_line(str(getattr(model.config, "name_or_path", "") or type(model).__name__)),
         source=f"a {type(model).__name__} in memory",
         licence="not stated",

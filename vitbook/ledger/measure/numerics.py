@@ -11,12 +11,14 @@ import numpy as np
 import torch
 from PIL import Image
 
+from vitbook.attention import join_heads
 from vitbook.config import VARIANTS
 from vitbook.encoder import gelu, gelu_tanh
 from vitbook.ledger.measure.here import PREPROCESSING
 from vitbook.pixels import prepare
 from vitbook.studies import pencil
 from vitbook.studies.numpy_block import CUBIC
+from vitbook.studies.pencil.equations import head_steps
 
 
 def tanh_error(coefficient: float = CUBIC) -> float:
@@ -66,9 +68,8 @@ def permutation_noise() -> float:
     """What float32 leaves of the difference that is 0 on paper: the four tokens shuffled before attention, or after it."""
 
     def msa(z):
-        heads = [(z @ U.to(z)).chunk(3, dim=1) for U in map(torch.tensor, pencil.U_QKV)]
-        read = [(q @ k.T / math.sqrt(q.shape[1])).softmax(-1) @ v for q, k, v in heads]
-        return torch.cat(read, dim=1) @ torch.tensor(pencil.U_MSA).to(z)
+        read = [head_steps(z, torch.tensor(U).to(z)).SA for U in pencil.U_QKV]
+        return join_heads(torch.stack(read), torch.tensor(pencil.U_MSA).to(z))
 
     z, order = torch.tensor(pencil.Z, dtype=torch.float32), list(pencil.ORDER)
     return (msa(z[order]) - msa(z)[order]).abs().max().item()

@@ -24,10 +24,11 @@ import torch
 
 from vitbook.config import Preprocessing
 from vitbook.library.checkpoints import Checkpoint, load_checkpoint
+from vitbook.library.writing import write_whole
 from vitbook.model import run
 from vitbook.pictures import PICTURES, load_picture
 from vitbook.pixels import preprocess, seen
-from vitbook.widgets.explorer.atlas import catalogue_card, fingerprint, in_book, shipped, write_whole
+from vitbook.widgets.explorer.atlas import catalogue_card, fingerprint, in_book, shipped
 from vitbook.widgets.kit import classic, script
 
 FOLDER = Path("book/assets/model")  # served as _static/model

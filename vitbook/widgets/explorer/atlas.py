@@ -17,21 +17,18 @@ import gzip
 import hashlib
 import io
 import json
-import os
 import re
 import shutil
 import time
 import zlib
-from dataclasses import asdict
 from itertools import count
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from weakref import WeakKeyDictionary
 
-import torch
 from PIL import Image
 
 from vitbook.library.checkpoints import Checkpoint, load_checkpoint
+from vitbook.library.writing import write_whole
 from vitbook.model import run
 from vitbook.pictures import PICTURES, load_picture
 from vitbook.pixels import preprocess, view_box
@@ -45,13 +42,9 @@ _fingerprints: WeakKeyDictionary = WeakKeyDictionary()
 
 
 def fingerprint(checkpoint) -> str:
-    """12 hex digits of everything that decides a map: weights, sizes, preprocessing and the layout of the files."""
+    """The checkpoint's own, of files of this layout; worked out once, since it reads every weight."""
     if checkpoint not in _fingerprints:
-        digest = hashlib.sha256(f"{VERSION} {asdict(checkpoint.config)} {checkpoint.preprocessing}".encode())
-        for name, tensor in checkpoint.weights.named():
-            digest.update(name.encode())
-            digest.update(memoryview(tensor.cpu().contiguous().view(torch.uint8).numpy()))  # NumPy has no bfloat16
-        _fingerprints[checkpoint] = digest.hexdigest()[:12]
+        _fingerprints[checkpoint] = checkpoint.fingerprint(VERSION)
     return _fingerprints[checkpoint]
 
 
@@ -166,22 +159,6 @@ def in_book(folder: Path) -> Path:
     if not folder.parent.is_dir():
         raise ValueError(f"there is no folder {folder.parent} here; run this in the folder of the book")
     return folder
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """All of the bytes under this name, or nothing: a build that is killed leaves no half-written file to be used."""
-    with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as part:
-        try:
-            part.write(data)
-            part.flush()
-            os.fsync(part.fileno())
-            os.chmod(part.name, 0o644)
-            os.replace(part.name, path)
-        except BaseException as error:
-            os.unlink(part.name)
-            if isinstance(error, OSError):
-                error.filename = str(path)  # a full disk does not say which file it was
-            raise
 
 
 def _remove_all_but(folder: Path, keep: set[str]) -> None:

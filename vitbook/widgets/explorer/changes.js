@@ -14,6 +14,7 @@ const WHOLE = {
   axis: ["Softmax over the wrong axis", "softmax over the queries", "queries"],
   root: ["No root under the scores", "scores not divided", false],
 };
+const LISTS = ["hide", "heads", "msa", "mlp", "paste"]; // changes of which there may be several
 const MISTAKES = ["norm", "residual", "axis", "root"];
 
 /** Changes of one token, one head, one half of a layer, for what is shown now: [name, item, words for the button, words for the list]. */
@@ -31,7 +32,7 @@ const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 /** The description with one item more, or, where it is there already, without it. */
 function toggled(edit, name, item) {
   const { [name]: old, ...rest } = edit;
-  if (!["hide", "heads", "msa", "mlp", "paste"].includes(name)) return old === undefined ? { ...edit, [name]: item } : rest;
+  if (!LISTS.includes(name)) return old === undefined ? { ...edit, [name]: item } : rest;
   const items = (old ?? []).filter((each) => !same(each, item));
   if (items.length === (old ?? []).length) items.push(item);
   return items.length ? { ...rest, [name]: items } : rest;
@@ -92,7 +93,7 @@ export class Changes {
     const { choices } = this.view;
     const { edit, sizes, now } = choices;
     const wanted = (name) => !this.only.length || this.only.includes(name);
-    const has = (name, item) => (Array.isArray(edit[name]) && name !== "order" ? edit[name].some((each) => same(each, item)) : edit[name] !== undefined);
+    const has = (name, item) => (LISTS.includes(name) ? (edit[name] ?? []).some((each) => same(each, item)) : edit[name] !== undefined);
     const change = ([name, item, words]) =>
       button(words, { ariaPressed: String(has(name, item)), disabled: name === "hide" && item === 0, onclick: () => this.set(toggled(edit, name, item)) });
     const whole = (name) => change([name, WHOLE[name][2], WHOLE[name][0]]);

@@ -21,6 +21,13 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.M)
 _COMMENT = re.compile(r"^\s*/\*.*?\*/\s*$|^\s*//.*?$", re.M | re.S)
 
 
+class AsHtml:
+    """What a notebook shows as the HTML of `_repr_html_`, and as its `repr` where it shows none."""
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
+
+
 def script(name: str) -> str:
     """A script of this room, such as "pencil/widget.js", and all that it imports, as one module."""
     return _gathered(ROOM / name, set())

@@ -14,7 +14,7 @@ from vitbook.figures.glued import typographic
 from vitbook.ledger.publications import file, joined
 from vitbook.ledger.record import Record
 from vitbook.ledger.verdicts import AGREES, DIFFERS, ERRATUM, HOLDS, REFUTED, Ledger, Row
-from vitbook.widgets.kit import script, style
+from vitbook.widgets.kit import AsHtml, script, style
 from vitbook.wording import brief
 
 #: Verdict -> (its mark, its short name for filters).  Everything else needs something that is not here.
@@ -38,7 +38,7 @@ CLAIMS = "Claims, tested"
 _numbers = count(1)
 
 
-class LedgerTable:
+class LedgerTable(AsHtml):
     """A `Ledger` to look at: a notebook shows it as HTML.  record: a third column of numbers."""
 
     def __init__(self, ledger: Ledger, record: Record | None = None):
@@ -61,9 +61,6 @@ class LedgerTable:
             f'{opening}{self._controls(uid)}{body}<p class="none" hidden>No row matches.</p>'
             f"<script>{script('ledger/widget.js')}</script></div>"
         )
-
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
     def _controls(self, uid: str) -> str:
         """Search, verdicts, document; hidden until the script is there to answer."""

@@ -11,12 +11,12 @@ from html import escape
 from itertools import count
 from zlib import crc32
 
-from vitbook.widgets.kit import style
+from vitbook.widgets.kit import AsHtml, style
 
 _numbers = count(1)
 
 
-class Question:
+class Question(AsHtml):
     """The question to answer: a notebook shows it as HTML."""
 
     def __init__(self, asked: str, right: Mapping[str, str], wrong: Mapping[str, str]):
@@ -53,9 +53,6 @@ class Question:
             f'<fieldset class="vb-widget vb-question" id="{uid}"><style>{sheet}</style><legend>{escape(self.asked)}</legend>'
             f'{choices}<div role="status">{told}</div></fieldset>'
         )
-
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
 
 def ask(asked: str, right: Mapping[str, str], wrong: Mapping[str, str]) -> Question:

@@ -18,7 +18,7 @@ from vitbook.figures.attention import lit
 from vitbook.figures.thumbnails import photo, signed_picture, thinned
 from vitbook.library.base import Checkpoint
 from vitbook.trace import Trace
-from vitbook.widgets.kit import style
+from vitbook.widgets.kit import AsHtml, style
 
 WIDE = 480  # pixels of the photograph, enough for 440 CSS pixels
 SHOWN = 48  # rows of z_0 in the picture of it: more are thinner than a pixel of the page
@@ -27,7 +27,7 @@ STAR = '<i class="class" aria-hidden="true">★</i>'
 _numbers = count(1)
 
 
-class Scene:
+class Scene(AsHtml):
     """One picture's way through the model: a notebook shows it as HTML."""
 
     def __init__(
@@ -63,9 +63,6 @@ class Scene:
             f'<div class="answer">{STAR}<img alt="The {c.D} numbers of y" '
             f'src="{signed_picture(self.y[None])}"></div>{said[4]}</div></div>'
         )
-
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
     def _tiles(self) -> str:
         c = self.config

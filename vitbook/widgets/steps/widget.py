@@ -14,7 +14,7 @@ from itertools import count
 from PIL import Image
 
 from vitbook.figures.thumbnails import photo
-from vitbook.widgets.kit import style
+from vitbook.widgets.kit import AsHtml, style
 
 _numbers = count(1)
 
@@ -32,7 +32,7 @@ class Step:
     bars: Mapping[str, tuple[float, str, str]]
 
 
-class Steps:
+class Steps(AsHtml):
     """The steps to look at: a notebook shows them as HTML."""
 
     def __init__(self, question: str, steps: Sequence[Step], chosen: int = 0):
@@ -63,9 +63,6 @@ class Steps:
             f'<fieldset class="vb-widget vb-steps" id="{uid}"><style>{sheet}</style><legend>{escape(self.question)}</legend>'
             f"{choices}{''.join(map(_figure, self.steps))}</fieldset>"
         )
-
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
 
 def stepper(question: str, *steps: Step, chosen: int = 0) -> Steps:

@@ -16,7 +16,7 @@ from PIL import Image
 
 from vitbook.figures.colours import CURVE
 from vitbook.figures.thumbnails import exact_picture, photo
-from vitbook.widgets.kit import style
+from vitbook.widgets.kit import AsHtml, style
 from vitbook.widgets.steps.widget import bar, painted
 
 CURTAIN = 0.86  # how much of the photograph is covered where nothing is read
@@ -36,7 +36,7 @@ class State:
     bars: Mapping[str, tuple[float, str, str]]
 
 
-class Switchboard:
+class Switchboard(AsHtml):
     """The switches and their states: a notebook shows them as HTML."""
 
     def __init__(
@@ -74,9 +74,6 @@ class Switchboard:
     def _on(self, uid: str, chosen: tuple[int, ...]) -> str:
         """The selector that holds while these switches are on and all others off."""
         return "~".join(f"#{uid}-{n}:{'checked' if n in chosen else 'not(:checked)'}" for n in range(len(self.names)))
-
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
 
 def switches(
